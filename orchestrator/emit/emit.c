@@ -72,7 +72,9 @@ static enum status pick(const struct results *results, const char *path, int64_t
     size_t index;
     *chosen = "asked for by its number";
     if (id < 0 && json_is_integer(winner)) {
-        *chosen = "the winner of the tuning";
+        bool unfinished = strcmp(text_at(results->tune, "verdict"), "unfinished") == 0;
+        *chosen = unfinished ? "the best so far of a tuning that is not finished"
+                             : "the winner of the tuning";
         id = json_integer_value(winner);
     }
     if (id >= 0 || json_is_integer(winner))

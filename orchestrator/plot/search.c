@@ -28,6 +28,7 @@ struct rows {
     struct row *at;
     size_t count;
     enum objective objective;
+    bool each; /* searched on one GPU, measured again on all: the throughput of each */
 };
 
 static enum objective objective_of(const json_t *tune)
@@ -50,6 +51,21 @@ static double value_of(const json_t *point, enum objective objective)
     }
 }
 
+/* Whether layouts were looked at on fewer GPUs than the last ones. */
+static bool are_mixed(const json_t *points)
+{
+    size_t index;
+    const json_t *point;
+    unsigned first = 0;
+    bool mixed = false;
+    json_array_foreach(points, index, point)
+    {
+        first = first ? first : point_gpus_of(point);
+        mixed |= point_gpus_of(point) != first;
+    }
+    return mixed;
+}
+
 static int by_x(const void *a, const void *b)
 {
     const struct row *x = a, *y = b;
@@ -68,6 +84,8 @@ static enum status take_rows(const struct results *results, struct rows *rows)
         const json_t *about = json_object_get(point, "tune");
         double x = number_at(about, "first");
         double y = value_of(point, rows->objective);
+        if (rows->each)
+            y /= point_gpus_of(point);
         if (!point_is_measured(point) || !(x >= 1) || !isfinite(y) || y <= 0)
             continue;
         rows->at[rows->count++] =
@@ -180,6 +198,8 @@ static char *notes_text(const struct rows *rows, const json_t *tune)
             "Filled: finalists, with their last value; hollow: a first look, or a longer "
             "one. Line: the %s so far.",
             rows->objective == P99 ? "lowest" : "highest");
+    if (rows->each)
+        fputs(" Looks are on one GPU, finalists and naive layouts on all.", out.file);
     return text_stream_close(&out);
 }
 
@@ -191,6 +211,7 @@ enum status plot_search_write(const struct results *results, const char *path, F
         [PER_JOULE] = "iterations a joule",
     };
     struct rows rows = {.objective = objective_of(results->tune)};
+    rows.each = rows.objective == THROUGHPUT && are_mixed(results->points);
     char *notes = NULL;
     enum status status = take_rows(results, &rows);
     if (status != STATUS_OK)
@@ -204,7 +225,8 @@ enum status plot_search_write(const struct results *results, const char *path, F
                                 notes);
     if (status != STATUS_OK)
         goto out;
-    fprintf(file, "ylabel = '%s'\n", labels[rows.objective]);
+    fprintf(file, "ylabel = '%s'\n",
+            rows.each ? "throughput of a GPU (iterations/s)" : labels[rows.objective]);
     write_layouts(file, &rows);
     write_marks(file, &rows, results->tune);
     write_points(file, &rows);

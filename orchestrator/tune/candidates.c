@@ -9,6 +9,9 @@
 /* Twice an even share of the GPU, whatever the number of processes; beyond any percentage. */
 #define TWICE_AN_EVEN_SHARE 1000
 
+/* Half of the interval that holds 9 of 10, in standard deviations. */
+#define TO_90_PERCENT 1.645
+
 const char *tune_objective_name(enum tune_objective objective)
 {
     static const char *const names[] = {"throughput", "p99", "ips-per-watt"};
@@ -68,8 +71,9 @@ static void set_axes(const struct point *point, uint32_t axes[TUNE_AXES])
 static double busy_cpus(const struct point *point, unsigned cpus)
 {
     double threads = (double)point_processes(point) * point->threads;
+    /* CPUs are those of a GPU. */
     bool awake = point->work.schedule != SCHEDULE_BLOCK && !point_is_program(point);
-    return awake ? fmin(threads, cpus) : 0.0;
+    return awake ? fmin(threads, (double)cpus * point_gpus(point)) : 0.0;
 }
 
 /* Of throughput and of what goes with it; latency is the workers' share of it (Little). */
@@ -79,9 +83,12 @@ static void predict_point(const struct point *point, enum tune_objective objecti
     struct explain_point explained;
     struct ceilings ceilings;
     explain_point_of(point, &explained);
-    double ips = predict_ips(&explained, calibration);
+    struct prediction predicted;
+    predict(&explained, calibration, &predicted);
+    double ips = predicted.ips;
     if (ips <= 0.0)
         return;
+    out->predicted_rel = predicted.half_rel / TO_90_PERCENT;
     ceilings_compute(&explained, calibration, &ceilings);
     enum ceiling_kind lowest = ceilings_lowest(&ceilings);
     out->mean_us = 1e6 * point_workers(point) / ips;
@@ -91,7 +98,7 @@ static void predict_point(const struct point *point, enum tune_objective objecti
         out->cpus = ips * cpu_us / 1e6;
     out->predicted = objective == TUNE_P99 ? 1e6 / out->mean_us : ips;
     if (objective == TUNE_THROUGHPUT && lowest != CEILING_KINDS)
-        out->ceiling = ceilings.ips[lowest];
+        out->ceiling = fmax(ceilings.ips[lowest], ips);
 }
 
 struct tune_candidate *tune_space_candidates(const struct tune_space *space,

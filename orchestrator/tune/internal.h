@@ -1,13 +1,14 @@
 /*
  * Shared by the files that make up the tune command: what is asked for and the order of things
- * (tune.c), measuring (measure.c), what to report of it (record.c, report.c). search.h
- * decides what to measure.
+ * (tune.c), measuring (measure.c), what it may take (pace.c), several GPUs (gpus.c), what to report
+ * of it (record.c, words.c, report.c). search.h decides what to measure.
  *
  * Where a status is returned, nothing has been printed.
  */
 #pragma once
 
 #include "orchestrator/campaign/campaign.h"
+#include "orchestrator/tune/costs.h"
 #include "orchestrator/tune/search.h"
 #include "orchestrator/tune/space.h"
 
@@ -16,6 +17,20 @@ struct tune_point {
     struct measurement *measurement; /* owned; NULL until it has one */
     enum tune_stage stage;           /* the last one in which it was measured */
     double window_s;                 /* of the batch */
+    size_t index;                    /* of the point in the search */
+    size_t looked;                   /* on all GPUs: the candidate that it is on one */
+};
+
+/* How the time is used. */
+struct tune_pace {
+    double budget_s;      /* INFINITY: none */
+    uint64_t deadline_ns; /* no window goes on beyond; 0: none */
+    uint64_t warmup_ns;   /* of windows before the finals */
+    double stop_s;        /* the longest that workers were seen to take to stop */
+    double iteration_s;   /* mean time of an iteration where that is shortest; 0: not known */
+    struct start_costs starts;
+    size_t unready; /* a point that was not ready in time, or TUNE_NO_POINT, */
+    double unready_s;
 };
 
 struct tune {
@@ -26,16 +41,24 @@ struct tune {
     enum tune_objective objective;
     struct tune_rules rules;
     uint64_t max_memory_bytes; /* 0: no such constraint */
-    double budget_s;           /* INFINITY: none */
-    uint64_t deadline_ns;      /* 0: none */
-    uint64_t look_warmup_ns;   /* of windows before the finals */
-    struct tune_costs costs;
+    struct tune_pace pace;
+    struct tune_costs costs;   /* for the search */
     struct tune_point *points; /* of the space, one each */
     unsigned order;            /* measurements so far, those of earlier runs included */
     unsigned batches;
     bool guided; /* by a calibration */
+    bool late;   /* the budget was over before the search was */
     bool interrupted;
     json_t *record; /* of type tune, NULL until all is over */
+    /* Of several GPUs: */
+    struct bind_topology
+        *machine;              /* of all CPUs, while the session has those of one GPU; or NULL */
+    uint64_t cpus[BIND_WORDS]; /* all CPUs */
+    size_t *chosen; /* points of the search on all of them; NULL: the search is on one, and its
+                       points are the first of the plan */
+    size_t chosen_count,
+        chosen_layouts;           /* the naive ones come last, behind the layouts to choose */
+    struct tune_judgement looked; /* of the search on one */
 };
 
 /* -- measure.c -- */
@@ -47,8 +70,62 @@ enum status tune_measure(struct tune *tune, const struct tune_batch *batch);
 /* Notes in the search what the records of an earlier run hold. */
 void tune_take_over(struct tune *tune);
 
-/* Seconds until the budget ends; INFINITY without one. */
+/* What a record shows. */
+void tune_observe(const struct tune *tune, const json_t *record, struct tune_observation *out);
+
+/* -- gpus.c -- */
+
+/* With one GPU these do nothing. The session's topology, and the affinity of what is started,
+ * become those of the first GPU's share of the CPUs, and again those of the machine. */
+enum status tune_share_begin(struct tune *tune);
+enum status tune_share_end(struct tune *tune);
+
+/* Seconds that the finals on all GPUs take longer than those on one would; 0 where there are no
+ * such finals to come. */
+double tune_confirm_s(const struct tune *tune);
+
+/* Ends the search on one GPU, whose finals would begin with this batch, and begins the one among
+ * its best on all GPUs. */
+enum status tune_confirm_begin(struct tune *tune, const struct tune_batch *finals);
+
+/* What was found, in points of the plan. */
+void tune_judge(const struct tune *tune, struct tune_judgement *out);
+
+/* -- tune.c -- */
+
+/* Whether a point is known not to work. */
+bool tune_is_excluded(const struct tune *tune, size_t point);
+
+/* -- pace.c -- */
+
+/* Begins to count: the budget is from started_ns on, INFINITY for none. */
+void tune_pace_init(double budget_s, uint64_t started_ns, struct tune_pace *out);
+
+/* When the session is to end (session_end_at()): what takes longer than thought is cut off while
+ * there is time to end it and to write what was found. 0: never. */
+uint64_t tune_pace_end_ns(const struct tune_pace *pace);
+
+/* Seconds until the last window must have ended; INFINITY without a budget. */
 double tune_seconds_left(const struct tune *tune);
+
+/* How long a window of the point is to be, for which the search asks for window_s: for some
+ * iterations at least, and that of a program not much shorter than its start. */
+double tune_pace_window_s(const struct tune *tune, const struct point *point, enum tune_stage stage,
+                          double window_s);
+
+/* Whether a start of the point that is not ready after that many seconds hangs, as far as that can
+ * be known. */
+bool tune_pace_hangs(const struct tune *tune, const struct point *point, double seconds);
+
+/* Limits of a window of the point that is to begin now. False: there is no time for it. */
+bool tune_pace_limits(const struct tune *tune, const struct point *point, enum tune_stage stage,
+                      double window_s, struct round_limits *out);
+
+/* Learns from a window that was asked for with asked_s and took `seconds`, its start included; and
+ * from how long it took to end workers. */
+void tune_pace_learn(struct tune *tune, const struct point *point, const struct round_result *round,
+                     double asked_s, double seconds);
+void tune_pace_learn_stop(struct tune_pace *pace, double seconds);
 
 /* -- record.c -- */
 
@@ -57,6 +134,13 @@ enum status tune_make_record(struct tune *tune);
 
 /* Whether a record of an earlier run is about the same question, and its search came to an end. */
 bool tune_record_answers(const struct tune *tune, const json_t *record);
+
+/* -- words.c -- */
+
+/* The words behind "mpsweep" of a sweep that measures this point, and of a tune that asks the same
+ * with another budget, and continues the file; the caller frees them, NULL without memory. */
+char *tune_sweep_words(const struct tune *tune, const struct point *point);
+char *tune_again_words(const struct tune *tune, double budget_s);
 
 /* -- report.c -- */
 

@@ -8,9 +8,18 @@
  * whichever of those compared is the best of the sample. */
 #define ALPHA 0.025
 
+/* Equals: not surely worse by more than TUNE_SAME; and hardly by so much. */
+#define EQUAL_SURE 0.95
+#define MUCH_LESS 0.03
+#define EQUAL_RISK 0.05
+
+/* What was not measured does so much more with so much chance: the search is not finished. */
+#define MUCH_BETTER 0.05
+#define BETTER_CHANCE 0.25
+
 const char *tune_stage_name(enum tune_stage stage)
 {
-    static const char *const names[] = {"naive", "look", "near", "halve", "final", "done"};
+    static const char *const names[] = {"look", "final", "naive", "done"};
     return names[stage];
 }
 
@@ -22,16 +31,8 @@ const char *tune_reason_name(enum tune_reason reason)
 
 const char *tune_verdict_name(enum tune_verdict verdict)
 {
-    static const char *const names[] = {"winner", "tie", "none"};
+    static const char *const names[] = {"winner", "equal", "unfinished", "none"};
     return names[verdict];
-}
-
-/* A process whose only worker never sleeps may be seen to use a little more than one CPU. */
-#define CPU_SLACK 1.02
-
-double tune_in_flight(const struct tune_candidate *one)
-{
-    return (double)one->processes * one->threads * (one->streams > 1 ? one->streams : 1);
 }
 
 bool tune_may_win(const struct tune_search *search, size_t point)
@@ -43,7 +44,7 @@ bool tune_may_win(const struct tune_search *search, size_t point)
 static bool over_cpus(const struct tune_search *search, double cpus)
 {
     double limit = search->rules.max_cpus;
-    return limit > 0.0 && cpus > CPU_SLACK * limit;
+    return limit > 0.0 && cpus > TUNE_CPU_SLACK * limit;
 }
 
 bool tune_meets(const struct tune_search *search, size_t point)
@@ -90,7 +91,9 @@ double tune_excess(const struct tune_search *search, size_t point)
 static double value_of(const struct tune_search *search, size_t point)
 {
     const struct tune_state *state = &search->states[point];
-    return state->rounds >= 2 ? statistics_mean(state->values, state->rounds) : state->seen.value;
+    if (state->rounds >= 2)
+        return statistics_mean(state->values, state->rounds);
+    return state->look_weight > 0.0 ? exp(state->looked / state->look_weight) : state->seen.value;
 }
 
 bool tune_better(const struct tune_search *search, size_t a, size_t b)
@@ -144,7 +147,7 @@ struct estimate tune_estimate(const struct tune_search *search, size_t point)
 void tune_mark_worse(const struct tune_search *search, size_t best, const size_t *others,
                      size_t count, bool *worse)
 {
-    double chances[TUNE_TIED_MOST];
+    double chances[TUNE_EQUAL_MOST];
     const struct tune_rules *rules = &search->rules;
     /* Bonferroni: finalists are looked at after each of these rounds, with any of them as the base.
      * One that was alone in the finals was chosen by other windows, and is looked at once. */
@@ -164,11 +167,6 @@ void tune_mark_worse(const struct tune_search *search, size_t best, const size_t
 static bool meets_and_may_win(const struct tune_search *search, size_t point)
 {
     return tune_may_win(search, point) && tune_meets(search, point);
-}
-
-static bool meets_in_finals(const struct tune_search *search, size_t point)
-{
-    return search->states[point].rounds >= 2 && meets_and_may_win(search, point);
 }
 
 static bool is_worth_more(const struct tune_search *search, size_t a, size_t b)
@@ -191,31 +189,57 @@ static void set_margin(const struct tune_search *search, struct tune_judgement *
     out->margin_high = effect_high(&effect) - 1.0;
 }
 
-/* The best of the others: a finalist, or one that its windows showed to be better than those. A
- * window that showed more than the winner's finals was luck. */
-static size_t find_next(const struct tune_search *search, const size_t *pool, size_t count)
+static bool is_finalist(const struct tune_search *search, size_t point)
 {
-    size_t next = count > 1 ? pool[1] : TUNE_NO_POINT;
-    for (size_t i = 0; i < search->known_count; i++) {
-        size_t point = search->known[i];
-        if (point == pool[0] || !meets_and_may_win(search, point) ||
-            is_worth_more(search, point, pool[0]))
-            continue;
-        if (next == TUNE_NO_POINT || is_worth_more(search, point, next))
-            next = point;
-    }
-    return next;
+    return search->states[point].rounds >= 2;
 }
 
-/* Finalists that do as much as the best, which is the first of them. */
-static size_t count_equals(const struct tune_search *search, const size_t *pool, size_t count)
+static double below(double x)
 {
-    double least = (1.0 - TUNE_SAME) * value_of(search, pool[0]);
-    size_t equals = 1;
-    while (equals < count && meets_in_finals(search, pool[equals]) &&
-           value_of(search, pool[equals]) >= least)
-        equals++;
-    return equals;
+    return 0.5 * erfc(-x / M_SQRT2);
+}
+
+/* The chance that a layout does less than the best by more than a share. */
+static double chance_of_less(const struct tune_search *search, size_t best, size_t point,
+                             double share)
+{
+    const struct tune_state *state = &search->states[point];
+    double less = search->states[best].believed - state->believed;
+    return below((less - share) / fmax(state->doubt, 1e-6));
+}
+
+/* One that had windows alone is as good if they show that it is hardly less, and not much less. */
+static bool is_as_good(const struct tune_search *search, size_t best, size_t point)
+{
+    return chance_of_less(search, best, point, TUNE_SAME) < EQUAL_SURE &&
+           chance_of_less(search, best, point, MUCH_LESS) < EQUAL_RISK;
+}
+
+/* Adds the finalists that do as much as the first of them, or are not worse beyond doubt. */
+static void add_finalists(const struct tune_search *search, const size_t *finalists, size_t count,
+                          struct tune_judgement *out)
+{
+    bool worse[TUNE_EQUAL_MOST] = {false};
+    tune_mark_worse(search, finalists[0], finalists + 1, count - 1, worse + 1);
+    double least = (1.0 - TUNE_SAME) * value_of(search, finalists[0]);
+    for (size_t i = 0; i < count; i++)
+        if ((!worse[i] || value_of(search, finalists[i]) >= least) && finalists[i] != out->winner)
+            out->equal[out->equal_count++] = finalists[i];
+}
+
+static double amount_or_most(double amount)
+{
+    return amount > 0.0 ? amount : INFINITY;
+}
+
+static bool is_cheaper(const struct tune_search *search, size_t a, size_t b)
+{
+    const struct tune_observation *x = &search->states[a].seen, *y = &search->states[b].seen;
+    if (amount_or_most(x->cpus) != amount_or_most(y->cpus))
+        return amount_or_most(x->cpus) < amount_or_most(y->cpus);
+    if (amount_or_most(x->p99_us) != amount_or_most(y->p99_us))
+        return amount_or_most(x->p99_us) < amount_or_most(y->p99_us);
+    return search->candidates[a].processes < search->candidates[b].processes;
 }
 
 static void put_first(size_t *list, size_t point)
@@ -227,29 +251,101 @@ static void put_first(size_t *list, size_t point)
     list[0] = point;
 }
 
-/* Who may do as much as pool[0], and which of them is the winner. */
-static void choose(const struct tune_search *search, size_t *pool, size_t count,
-                   struct tune_judgement *out)
+/* Of `count` points that meet the constraints, the most believed first: the winner is a finalist if
+ * there is any, and the cheapest of those that do about as much as the best of them. */
+static void choose_winner(const struct tune_search *search, const size_t *pool, size_t count,
+                          struct tune_judgement *out)
 {
-    bool worse[TUNE_TIED_MOST] = {false};
-    tune_mark_worse(search, pool[0], pool + 1, count - 1, worse);
-    out->most = pool[0];
-    out->equals = count_equals(search, pool, count);
-    out->tied[out->tied_count++] = pool[0];
-    for (size_t i = 1; i < count; i++)
-        if (i < out->equals || !worse[i - 1])
-            out->tied[out->tied_count++] = pool[i];
-    out->winner = tune_prefer(search, pool, out->equals, &out->reason);
-    put_first(pool, out->winner);
-    put_first(out->tied, out->winner);
-    out->verdict = out->tied_count > 1 ? TUNE_TIE : TUNE_WINNER;
-    if (out->verdict == TUNE_WINNER)
-        out->tied_count = 0;
+    size_t like[TUNE_EQUAL_MOST] = {0}, found = 0;
+    bool finals = false;
+    for (size_t i = 0; i < count; i++)
+        finals |= is_finalist(search, pool[i]);
+    for (size_t i = 0; i < count && found < TUNE_EQUAL_MOST; i++) {
+        if (finals && !is_finalist(search, pool[i]))
+            continue;
+        if (found > 0 &&
+            search->states[pool[i]].believed < search->states[like[0]].believed - TUNE_SAME)
+            continue;
+        like[found++] = pool[i];
+    }
+    out->most = like[0];
+    out->winner = tune_prefer(search, like, found, &out->reason);
+    out->rounds = finals ? search->states[out->winner].rounds : 0;
 }
 
-void tune_search_judge(const struct tune_search *search, struct tune_judgement *out)
+static void find_equals(const struct tune_search *search, const size_t *pool, size_t count,
+                        struct tune_judgement *out)
 {
-    size_t pool[TUNE_TIED_MOST + 1] = {0}, all[TUNE_TIED_MOST + 1];
+    size_t finalists[TUNE_EQUAL_MOST], finals = 0;
+    out->equal[out->equal_count++] = out->winner;
+    for (size_t i = 0; i < count && finals < TUNE_EQUAL_MOST; i++)
+        if (is_finalist(search, pool[i]))
+            finals =
+                tune_rank(search, is_worth_more, pool[i], finalists, finals, TUNE_EQUAL_MOST - 1);
+    if (finals > 0)
+        add_finalists(search, finalists, finals, out);
+    for (size_t i = 0; i < count && out->equal_count < TUNE_EQUAL_MOST; i++)
+        if (pool[i] != out->winner && !is_finalist(search, pool[i]) &&
+            is_as_good(search, pool[0], pool[i]))
+            out->equal[out->equal_count++] = pool[i];
+    for (size_t i = 1; i < out->equal_count; i++)
+        tune_rank(search, is_cheaper, out->equal[i], out->equal, i, TUNE_EQUAL_MOST);
+    put_first(out->equal, out->winner);
+}
+
+/* The best of the others, by what is believed of them. */
+static void find_next(const struct tune_search *search, const size_t *pool, size_t count,
+                      struct tune_judgement *out)
+{
+    for (size_t i = 0; i < count && out->next == TUNE_NO_POINT; i++)
+        if (pool[i] != out->winner && (out->rounds == 0 || is_finalist(search, pool[i])))
+            out->next = pool[i];
+    for (size_t i = 0; i < count && out->next == TUNE_NO_POINT; i++)
+        if (pool[i] != out->winner)
+            out->next = pool[i];
+    if (out->next != TUNE_NO_POINT)
+        set_margin(search, out);
+}
+
+static double share_reached(const struct tune_search *search, double value)
+{
+    double most = 0.0, ceiling = 0.0;
+    for (size_t i = 0; i < search->count; i++) {
+        const struct tune_candidate *one = &search->candidates[i];
+        if (one->excluded || one->outside)
+            continue;
+        most = fmax(most, one->predicted);
+        ceiling = fmax(ceiling, one->ceiling);
+    }
+    most = most > 0.0 ? most : ceiling;
+    return most > 0.0 ? value / most : 0.0;
+}
+
+/* Whether windows leave it open if one that is not among the equals is as good. */
+static bool has_doubt(const struct tune_search *search, const size_t *pool, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (!is_finalist(search, pool[i]) && !is_as_good(search, pool[0], pool[i]) &&
+            chance_of_less(search, pool[0], pool[i], TUNE_SAME) < EQUAL_SURE)
+            return true;
+    return false;
+}
+
+static void look_ahead(struct tune_search *search, bool doubt, struct tune_judgement *out)
+{
+    double seconds;
+    tune_look_ahead(search, MUCH_BETTER, &out->better_chance, &seconds);
+    bool cut = search->cut && out->rounds == 0;
+    if (out->better_chance <= BETTER_CHANCE && !cut && !doubt)
+        return;
+    out->verdict = TUNE_UNFINISHED;
+    double whole_s = fmax(search->rules.budget_s, search->budget_s);
+    out->enough_budget_s = isfinite(whole_s) ? whole_s + seconds : 0.0;
+}
+
+void tune_search_judge(struct tune_search *search, struct tune_judgement *out)
+{
+    size_t pool[TUNE_LOOKS_MOST + 1];
     *out = (struct tune_judgement){
         .verdict = TUNE_NONE,
         .winner = TUNE_NO_POINT,
@@ -264,26 +360,24 @@ void tune_search_judge(const struct tune_search *search, struct tune_judgement *
     };
     for (size_t i = 0; i < search->count; i++)
         out->measured += search->states[i].knowledge != TUNE_UNTRIED;
-    size_t count = tune_rank_all(search, meets_in_finals, is_worth_more, pool, TUNE_TIED_MOST);
-    bool finals = count > 0;
-    /* One that was alone in the finals is compared with what is known of the others. */
-    if (count < 2) {
-        size_t known = tune_rank_all(search, meets_and_may_win, is_worth_more, all, TUNE_TIED_MOST);
-        for (size_t i = 0; i < known && count < TUNE_TIED_MOST; i++)
-            if (!finals || all[i] != pool[0])
-                pool[count++] = all[i];
-    }
+    size_t known = tune_stand(search, pool), count = 0;
+    for (size_t i = 0; i < known; i++)
+        if (meets_and_may_win(search, pool[i]))
+            pool[count++] = pool[i];
     if (count == 0) {
         tune_rank_all(search, tune_may_win, is_closer, &out->closest, 1);
         return;
     }
-    choose(search, pool, count, out);
-    out->rounds = finals ? search->states[out->winner].rounds : 0;
+    choose_winner(search, pool, count, out);
+    find_equals(search, pool, count, out);
+    out->verdict = out->equal_count > 1 ? TUNE_EQUAL : TUNE_WINNER;
     struct estimate estimate = tune_estimate(search, out->winner);
     out->value = estimate.value;
     out->low = estimate.value * exp(-estimate.below);
     out->high = estimate.value * exp(estimate.above);
-    out->next = find_next(search, pool, count);
-    if (out->next != TUNE_NO_POINT)
-        set_margin(search, out);
+    out->reached_share = share_reached(search, out->value);
+    find_next(search, pool, count, out);
+    /* A winner is better than all others beyond doubt. */
+    bool doubt = out->equal_count == 1 && has_doubt(search, pool, count);
+    look_ahead(search, doubt, out);
 }

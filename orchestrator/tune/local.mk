@@ -1,16 +1,31 @@
 # Implements 'mpsweep tune': the search for the best layout.
 noinst_LIBRARIES += orchestrator/tune/libtune.a
 orchestrator_tune_libtune_a_SOURCES = \
-    orchestrator/tune/candidates.c orchestrator/tune/internal.h orchestrator/tune/judge.c \
-    orchestrator/tune/measure.c orchestrator/tune/near.c orchestrator/tune/prefer.c \
-    orchestrator/tune/record.c \
-    orchestrator/tune/report.c orchestrator/tune/search.c orchestrator/tune/search.h \
-    orchestrator/tune/search_internal.h orchestrator/tune/space.c orchestrator/tune/space.h \
-    orchestrator/tune/tune.c orchestrator/tune/tune.h
+    orchestrator/tune/belief.c orchestrator/tune/candidates.c orchestrator/tune/choose.c \
+    orchestrator/tune/costs.c orchestrator/tune/costs.h orchestrator/tune/gp.c \
+    orchestrator/tune/gp.h orchestrator/tune/gpus.c orchestrator/tune/internal.h \
+    orchestrator/tune/judge.c orchestrator/tune/measure.c orchestrator/tune/pace.c \
+    orchestrator/tune/prefer.c orchestrator/tune/record.c orchestrator/tune/report.c \
+    orchestrator/tune/search.c orchestrator/tune/search.h orchestrator/tune/search_internal.h \
+    orchestrator/tune/sections.c orchestrator/tune/sections.h orchestrator/tune/space.c \
+    orchestrator/tune/space.h orchestrator/tune/tune.c orchestrator/tune/tune.h \
+    orchestrator/tune/words.c
 
-unit_tests += tests/unit/tune/test_bounds tests/unit/tune/test_search tests/unit/tune/test_space
+# Simulated machines, of two families.
+tune_machines = \
+    tests/unit/tune/chance.h tests/unit/tune/kinds.c tests/unit/tune/kinds.h \
+    tests/unit/tune/machine.c tests/unit/tune/machine.h tests/unit/tune/machine_soft.c \
+    tests/unit/tune/machine_soft.h tests/unit/tune/machine_usl.c tests/unit/tune/machine_usl.h \
+    tests/unit/tune/machine_usl_draw.c tests/unit/tune/machine_usl_measure.c
+
+unit_tests += tests/unit/tune/test_bounds tests/unit/tune/test_costs tests/unit/tune/test_gp \
+    tests/unit/tune/test_search tests/unit/tune/test_space
 first_tests += tests/unit/tune/test_machines
+unit_tests += tests/unit/tune/test_families
+tests_unit_tune_test_families_SOURCES = tests/unit/tune/test_families.c $(tune_machines)
 tests_unit_tune_test_bounds_SOURCES = tests/unit/tune/test_bounds.c tests/unit/tune/rig.c tests/unit/tune/rig.h
-tests_unit_tune_test_machines_SOURCES = tests/unit/tune/test_machines.c tests/unit/tune/machine.c tests/unit/tune/machine.h
+tests_unit_tune_test_costs_SOURCES = tests/unit/tune/test_costs.c
+tests_unit_tune_test_gp_SOURCES = tests/unit/tune/test_gp.c
+tests_unit_tune_test_machines_SOURCES = tests/unit/tune/test_machines.c $(tune_machines)
 tests_unit_tune_test_search_SOURCES = tests/unit/tune/test_search.c tests/unit/tune/rig.c tests/unit/tune/rig.h
 tests_unit_tune_test_space_SOURCES = tests/unit/tune/test_space.c $(plan_rig) tests/unit/explain/h200.h

@@ -12,22 +12,10 @@
 
 #define FEW_REL 2.0
 
-/* A window in which nothing ended is repeated, this many times longer. */
+/* A window in which nothing ended is repeated, this many times longer, or as far as there is time,
+ * but not if that is hardly longer. */
 #define LONGER 8.0
-
-/* How fast what measurements were seen to cost replaces what was thought. */
-#define LEARN 0.3
-
-/* What it takes to drain workers and to write a record, at the end of the budget. */
-#define DRAIN_NS (50 * NS_PER_MS)
-
-double tune_seconds_left(const struct tune *tune)
-{
-    uint64_t now_ns = clock_now_ns();
-    if (!tune->deadline_ns)
-        return INFINITY;
-    return now_ns < tune->deadline_ns ? (double)(tune->deadline_ns - now_ns) / 1e9 : 0.0;
-}
+#define LONGER_LEAST 2.0
 
 /* -- what a record holds ----------------------------------------------------------------------- */
 
@@ -56,7 +44,7 @@ static bool over_memory(const struct tune *tune, const json_t *record)
     return tune->max_memory_bytes && bytes > (double)tune->max_memory_bytes;
 }
 
-static void observe(const struct tune *tune, const json_t *record, struct tune_observation *out)
+void tune_observe(const struct tune *tune, const json_t *record, struct tune_observation *out)
 {
     const json_t *latency = json_object_get(record, "latency_us");
     const json_t *bounds = json_object_get(json_object_get(latency, "bounds"), "p99");
@@ -99,7 +87,9 @@ void tune_take_over(struct tune *tune)
         unsigned order =
             (unsigned)json_integer_value(json_object_get(json_object_get(record, "tune"), "order"));
         tune->order = order > tune->order ? order : tune->order;
-        observe(tune, record, &observation);
+        if (tune->space.gpus > 1 && i >= tune->space.candidates)
+            continue;
+        tune_observe(tune, record, &observation);
         tune_search_note(tune->search, i, &observation);
     }
 }
@@ -168,22 +158,6 @@ static enum status write_record(struct tune *tune, size_t index, enum tune_stage
     return results_write(&campaign->writer, record);
 }
 
-static void learn(double *known, double seen)
-{
-    *known += LEARN * (fmax(seen, 0.0) - *known);
-}
-
-static void learn_costs(struct tune *tune, const struct point *point,
-                        const struct round_result *round, double seconds)
-{
-    struct tune_costs *costs = &tune->costs;
-    if (round->status != STATUS_OK)
-        return;
-    if (!round->reused)
-        learn(&costs->process_s, (round->ready_s - costs->start_s) / point->processes);
-    learn(&costs->point_s, seconds - round->window_s - (round->reused ? 0.0 : round->ready_s));
-}
-
 /* Whether the window was too short for an iteration of a worker. */
 static bool nothing_ended(const struct point *point, const struct round_result *round)
 {
@@ -193,34 +167,49 @@ static bool nothing_ended(const struct point *point, const struct round_result *
     return round->status == STATUS_WORKER && idle > 0;
 }
 
+/* Whether there was time for what came out. What hangs has failed, if there is time for others. */
+static bool was_in_time(struct tune *tune, const struct turn *turn, enum tune_stage stage,
+                        double window_s, uint64_t begin_ns, const struct round_result *round)
+{
+    struct round_limits limits;
+    const struct point *point = &tune->space.plan.points[turn->point];
+    double seconds = (double)(clock_now_ns() - begin_ns) / 1e9;
+    if (round->status != STATUS_TIMEOUT && round->status != STATUS_INTERRUPTED)
+        return true;
+    tune->pace.unready = turn->point;
+    tune->pace.unready_s = seconds;
+    return tune_pace_hangs(tune, point, seconds) &&
+           tune_pace_limits(tune, point, stage, window_s, &limits);
+}
+
 /* Runs one window, or a longer one where nothing ended in it. *out is to be released by the caller
  * unless *in_time is false, which is when the budget does not allow it. */
 static enum status run_window(struct tune *tune, const struct point *point, const struct turn *turn,
-                              double window_s, bool *in_time, struct round_result *out)
+                              enum tune_stage stage, bool *in_time, struct round_result *out)
 {
     struct campaign *campaign = &tune->campaign;
+    double asked_s = tune->points[turn->point].window_s;
+    double window_s = tune_pace_window_s(tune, point, stage, asked_s);
     for (int trial = 0;; trial++) {
-        struct round_limits limits = campaign->limits;
-        limits.duration_ns = limits.max_duration_ns = (uint64_t)(window_s * 1e9);
-        limits.precision_rel = INFINITY;
-        uint64_t needed_ns = limits.duration_ns + point->work.warmup_ns + DRAIN_NS;
-        uint64_t now_ns = clock_now_ns();
-        *in_time = !tune->deadline_ns || now_ns + needed_ns < tune->deadline_ns;
+        struct round_limits limits;
+        uint64_t begin_ns = clock_now_ns();
+        *in_time = tune_pace_limits(tune, point, stage, window_s, &limits);
         if (!*in_time)
             return STATUS_OK;
-        if (tune->deadline_ns)
-            limits.ready_by_ns = tune->deadline_ns - needed_ns;
         enum status status =
             round_run_on(&campaign->session, point, &limits, &campaign->crew, turn, out);
-        /* What did not answer while there was time has failed. */
-        *in_time = out->status != STATUS_TIMEOUT || !limits.ready_by_ns ||
-                   clock_now_ns() < limits.ready_by_ns;
-        bool again = status == STATUS_OK && trial == 0 && nothing_ended(point, out);
+        double seconds = (double)(clock_now_ns() - begin_ns) / 1e9;
+        *in_time = was_in_time(tune, turn, stage, window_s, begin_ns, out);
+        double longer_s = fmin(LONGER * window_s, tune_seconds_left(tune) - seconds);
+        bool again = status == STATUS_OK && trial == 0 && nothing_ended(point, out) &&
+                     longer_s > LONGER_LEAST * window_s;
+        if (*in_time && !again)
+            tune_pace_learn(tune, point, out, asked_s, seconds);
         if (!*in_time || again)
             round_result_release(out);
         if (!again)
             return status;
-        window_s *= LONGER;
+        window_s = longer_s;
     }
 }
 
@@ -231,11 +220,10 @@ static enum status measure_point(struct tune *tune, const struct turn *turn, enu
     struct round_result round;
     struct tune_observation observation;
     bool in_time;
-    if (stage != TUNE_STAGE_FINAL)
-        point.work.warmup_ns = tune->look_warmup_ns;
+    if (stage != TUNE_STAGE_FINAL && !point_is_program(&point))
+        point.work.warmup_ns = tune->pace.warmup_ns;
     uint64_t begin_ns = clock_now_ns();
-    enum status swept =
-        run_window(tune, &point, turn, tune->points[index].window_s, &in_time, &round);
+    enum status swept = run_window(tune, &point, turn, stage, &in_time, &round);
     if (!in_time)
         return swept;
     if (swept != STATUS_OK) {
@@ -248,7 +236,6 @@ static enum status measure_point(struct tune *tune, const struct turn *turn, enu
         value_of(tune, round.throughput_ips, histogram_quantile_ns(&round.latency, 0.99) / 1e3,
                  telemetry_joules_per_iteration(&round.telemetry));
     double cpus = round_cpus_in_use(&point, &round);
-    learn_costs(tune, &point, &round, seconds);
     struct measurement *measurement = measurement_for(&tune->points[index], stage);
     if (!measurement) {
         round_result_release(&round);
@@ -259,12 +246,12 @@ static enum status measure_point(struct tune *tune, const struct turn *turn, enu
         status = write_record(tune, index, stage, memory_bytes);
     if (status != STATUS_OK)
         return status;
-    observe(tune, tune->campaign.records[index], &observation);
+    tune_observe(tune, tune->campaign.records[index], &observation);
     observation.cpus = fmax(0.0, cpus);
     if (stage == TUNE_STAGE_FINAL)
-        tune_search_note_round(tune->search, index, value, &observation);
+        tune_search_note_round(tune->search, tune->points[index].index, value, &observation);
     else
-        tune_search_note(tune->search, index, &observation);
+        tune_search_note(tune->search, tune->points[index].index, &observation);
     tune_tell(tune, index, stage);
     return STATUS_OK;
 }
@@ -285,8 +272,11 @@ enum status tune_measure(struct tune *tune, const struct tune_batch *batch)
     }
     memset(done, true, plan->count + 1);
     for (size_t i = 0; i < batch->count; i++) {
-        done[batch->items[i].point] = false;
-        tune->points[batch->items[i].point].window_s = batch->items[i].window_s;
+        size_t point = batch->items[i].point;
+        point = tune->chosen ? tune->chosen[point] : point;
+        done[point] = false;
+        tune->points[point].window_s = batch->items[i].window_s;
+        tune->points[point].index = batch->items[i].point;
     }
     status = turns_make(plan, done, seed, tune->batches++, reuse, turns, &count);
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {
@@ -295,8 +285,10 @@ enum status tune_measure(struct tune *tune, const struct tune_batch *batch)
             status = measure_point(tune, &turns[i], batch->stage);
     }
     /* The last of the turns may have been left out, and with it the end of its processes. */
+    uint64_t begin_ns = clock_now_ns();
     status = crew_dismiss_after(&campaign->crew, &campaign->session, campaign->limits.timeout_ns,
                                 status);
+    tune_pace_learn_stop(&tune->pace, (double)(clock_now_ns() - begin_ns) / 1e9);
 out:
     free(done);
     free(turns);

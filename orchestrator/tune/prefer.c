@@ -33,7 +33,7 @@ static const struct {
 size_t tune_prefer(const struct tune_search *search, const size_t *points, size_t count,
                    enum tune_reason *reason)
 {
-    size_t left[TUNE_CONTENDERS] = {0};
+    size_t left[TUNE_EQUAL_MOST] = {0};
     for (size_t i = 0; i < count; i++)
         left[i] = points[i];
     *reason = TUNE_MORE;

@@ -18,73 +18,6 @@ static json_t *record_of(const struct tune *tune, size_t point)
     return point == TUNE_NO_POINT ? NULL : tune->campaign.records[point];
 }
 
-/* -- the options that make a point ------------------------------------------------------------- */
-
-static bool is_said(const struct tune *tune, enum option_id axis)
-{
-    for (size_t i = 0; i < tune->campaign.job->count; i++)
-        if (tune->campaign.job->sections[i].options.values[axis].rank > 0)
-            return true;
-    return false;
-}
-
-/* The value that the search chose for an axis, whether there was a choice or not; NULL: it is not
- * the search's. */
-static const char *axis_text(const struct tune *tune, const struct option_row *row,
-                             const struct point *point, char *out)
-{
-    bool searched = row->setting.offer || is_said(tune, row->id);
-    bool work = strcmp(row->group, option_table[OPTION_WORKLOAD].group) == 0;
-    if (!(row->flags & OPTION_AXIS) || work || !searched)
-        return NULL;
-    return setting_words(row, point, out);
-}
-
-static void print_option(FILE *out, const struct option_row *row, const char *text)
-{
-    fprintf(out, " --%s ", row->name);
-    shell_word_write(out, text);
-}
-
-/* The options of a sweep that measures this point, as text; the caller frees it, NULL without
- * memory. What the point chose, unless it is the default; what else the command line gave; and
- * nothing that stands in the job file already. */
-static char *options_of(const struct tune *tune, const struct point *point)
-{
-    struct text_stream out;
-    if (!text_stream_open(&out))
-        return NULL;
-    fputs("sweep", out.file);
-    if (tune->campaign.job_path) {
-        fputc(' ', out.file);
-        shell_word_write(out.file, tune->campaign.job_path);
-    }
-    for (int i = 0; i < OPTION_COUNT; i++) {
-        char text[SETTING_TEXT_BYTES];
-        const struct option_row *row = &option_table[i];
-        const struct option_value *value = &tune->campaign.options->values[i];
-        if (!(row->commands & OPTION_SWEEP) || row->flags & OPTION_NOT_IN_JOB)
-            continue;
-        const char *chosen = axis_text(tune, row, point, text);
-        if (chosen) {
-            if (is_said(tune, row->id) || !row->initial || strcmp(chosen, row->initial) != 0)
-                print_option(out.file, row, chosen);
-            continue;
-        }
-        if (value->rank < JOB_RANK_COMMAND_LINE || value->count == 0)
-            continue;
-        if (row->kind == OPTION_KIND_SWITCH)
-            fprintf(out.file, " --%s", row->name);
-        else
-            print_option(out.file, row, value->items[0].text);
-    }
-    for (char *const *word = tune->campaign.job->command; word && *word; word++) {
-        fputs(word == tune->campaign.job->command ? " -- " : " ", out.file);
-        shell_word_write(out.file, *word);
-    }
-    return text_stream_close(&out);
-}
-
 /* -- the record -------------------------------------------------------------------------------- */
 
 /* NULL: it is not given. */
@@ -135,7 +68,7 @@ static json_t *summary_of(const struct tune *tune, size_t point)
 static json_t *winner_object(const struct tune *tune, const struct tune_judgement *judgement)
 {
     json_t *object = summary_of(tune, judgement->winner);
-    char *options = options_of(tune, &tune->space.plan.points[judgement->winner]);
+    char *options = tune_sweep_words(tune, &tune->space.plan.points[judgement->winner]);
     if (options)
         json_add(object,
                  json_pack("{s:o*, s:o*, s:[o, o], s:i}", "options", json_string(options), "value",
@@ -189,28 +122,44 @@ static void add_limits(const struct tune *tune, json_t *record, size_t winner)
     json_decref(points);
 }
 
+/* What is missing, of an unfinished search. */
+static json_t *unfinished_object(const struct tune *tune, const struct tune_judgement *judgement)
+{
+    double share = judgement->reached_share, budget_s = judgement->enough_budget_s;
+    char *command = budget_s > 0.0 ? tune_again_words(tune, budget_s) : NULL;
+    json_t *object =
+        json_pack("{s:o*, s:o*, s:f, s:o*, s:o*}", "share", share > 0.0 ? json_real(share) : NULL,
+                  "of", share > 0.0 ? json_real(judgement->value / share) : NULL, "better_chance",
+                  judgement->better_chance, "budget_s", budget_s > 0.0 ? json_real(budget_s) : NULL,
+                  "command", command ? json_string(command) : NULL);
+    free(command);
+    return object;
+}
+
 static const char *ending_of(const struct tune *tune, const struct tune_judgement *judgement)
 {
     if (tune->interrupted)
         return "interrupted";
-    if (judgement->complete)
+    if (judgement->complete && !tune->late)
         return "complete";
-    return judgement->cut ? "budget" : "failed";
+    return judgement->cut || tune->late ? "budget" : "failed";
 }
 
 static void add_winner(const struct tune *tune, json_t *record,
                        const struct tune_judgement *judgement)
 {
-    json_t *tied = json_array();
-    for (size_t i = 0; i < judgement->tied_count; i++)
-        json_array_append_new(tied, json_integer((json_int_t)judgement->tied[i]));
+    json_t *equal = json_array();
+    for (size_t i = 0; judgement->equal_count > 1 && i < judgement->equal_count; i++)
+        json_array_append_new(equal, json_integer((json_int_t)judgement->equal[i]));
     json_object_set_new(record, "winner", winner_object(tune, judgement));
-    json_object_set_new(record, "tied", tied);
+    json_object_set_new(record, "equal", equal);
+    if (judgement->verdict == TUNE_UNFINISHED)
+        json_object_set_new(record, "unfinished", unfinished_object(tune, judgement));
     if (judgement->reason != TUNE_MORE)
         json_object_set_new(record, "preferred",
                             json_pack("{s:s, s:I, s:I}", "for", tune_reason_name(judgement->reason),
                                       "over", (json_int_t)judgement->most, "equals",
-                                      (json_int_t)judgement->equals));
+                                      (json_int_t)judgement->equal_count));
     if (judgement->next != TUNE_NO_POINT)
         json_object_set_new(record, "margin",
                             json_pack("{s:I, s:o, s:[o, o]}", "over", (json_int_t)judgement->next,
@@ -223,12 +172,12 @@ static void add_winner(const struct tune *tune, json_t *record,
 enum status tune_make_record(struct tune *tune)
 {
     struct tune_judgement judgement;
-    tune_search_judge(tune->search, &judgement);
+    tune_judge(tune, &judgement);
     double seconds = (double)(clock_now_ns() - tune->campaign.started_ns) / 1e9;
     json_t *record = json_pack(
         "{s:s, s:s, s:o, s:o, s:f, s:I, s:I, s:s, s:b, s:s, s:s}", "type", "tune", "objective",
         tune_objective_name(tune->objective), "constraints", constraints_object(tune), "budget_s",
-        record_real_or_null(tune->budget_s), "seconds", seconds, "space",
+        record_real_or_null(tune->pace.budget_s), "seconds", seconds, "space",
         (json_int_t)tune->space.candidates, "measured", (json_int_t)judgement.measured, "guide",
         tune->guided ? "calibration" : "measuring", "exhaustive", tune->rules.exhaustive, "ended",
         ending_of(tune, &judgement), "verdict", tune_verdict_name(judgement.verdict));
@@ -238,7 +187,7 @@ enum status tune_make_record(struct tune *tune)
         add_winner(tune, record, &judgement);
     } else {
         json_object_set_new(record, "winner", json_null());
-        json_object_set_new(record, "tied", json_array());
+        json_object_set_new(record, "equal", json_array());
         if (judgement.closest != TUNE_NO_POINT)
             json_object_set_new(record, "closest", summary_of(tune, judgement.closest));
     }

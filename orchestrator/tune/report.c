@@ -12,7 +12,14 @@
 #include "orchestrator/tune/internal.h"
 
 /* All of them stand in the record. */
-#define TIED_SHOWN 6
+#define EQUAL_SHOWN 12
+
+/* The layouts that are as good; earlier versions had those of a tie. */
+static const json_t *equals_of(const json_t *record)
+{
+    const json_t *equal = json_object_get(record, "equal");
+    return equal ? equal : json_object_get(record, "tied");
+}
 
 static const char *number(double value, char *out, size_t size)
 {
@@ -89,7 +96,7 @@ static void print_table(const struct tune *tune)
     static const char *const titles[] = {"iterations/s", "95%", "p99 ms", "CPUs", "share"};
     struct columns table = {0};
     const json_t *winner = json_object_get(tune->record, "winner");
-    const json_t *tied = json_object_get(tune->record, "tied");
+    const json_t *equal = equals_of(tune->record);
     const json_t *margin = json_object_get(tune->record, "margin");
     const json_t *closest = json_object_get(tune->record, "closest");
     double best = number_at(json_is_object(winner) ? winner : closest, "throughput_ips");
@@ -102,12 +109,12 @@ static void print_table(const struct tune *tune)
         add_row(&table, tune, "best", (size_t)first, best);
     else if (json_is_object(closest))
         add_row(&table, tune, "closest", (size_t)integer_at(closest, "point"), best);
-    for (size_t i = 0; i < json_array_size(tied) && i < TIED_SHOWN; i++) {
-        json_int_t point = json_integer_value(json_array_get(tied, i));
+    for (size_t i = 0; i < json_array_size(equal) && i < EQUAL_SHOWN; i++) {
+        json_int_t point = json_integer_value(json_array_get(equal, i));
         if (point != first)
-            add_row(&table, tune, "as good?", (size_t)point, best);
+            add_row(&table, tune, "as good", (size_t)point, best);
     }
-    if (margin && json_array_size(tied) == 0)
+    if (margin && json_array_size(equal) == 0)
         add_row(&table, tune, "next", (size_t)integer_at(margin, "over"), best);
     for (size_t i = 0; i < tune->space.naive_count; i++)
         add_row(&table, tune, tune->space.naive[i].name, tune->space.naive[i].point, best);
@@ -189,7 +196,7 @@ static void print_reason(const struct tune *tune, const json_t *winner)
     fputs(what, stdout);
     if (equals > 2)
         printf(" and %zu other%s", equals - 2, equals > 3 ? "s" : "");
-    printf(" %s within 1%%: it ", equals > 2 ? "are" : "is");
+    printf(" %s as good: it ", equals > 2 ? "are" : "is");
     if (strcmp(reason, "cpus") == 0)
         printf("uses fewer CPUs (%.2f of %.2f)\n", number_at(winner, "cpus_in_use"),
                point_cpus_in_use(record));
@@ -221,22 +228,43 @@ static void print_gpus(const struct tune *tune, const json_t *winner)
         putchar('\n');
 }
 
+static void print_unfinished(const json_t *record, const char *objective)
+{
+    const json_t *missing = json_object_get(record, "unfinished");
+    double share = number_at(missing, "share"), chance = number_at(missing, "better_chance");
+    char text[32];
+    fputs("unfinished: more time would probably find a better layout", stdout);
+    if (share > 0.0 && strcmp(objective, "throughput") == 0)
+        printf("; %.3g%% of the highest prediction (%s iterations/s) is reached", 100.0 * share,
+               number(number_at(missing, "of"), text, sizeof text));
+    else if (share > 0.0)
+        printf("; %.3g%% of the highest prediction is reached", 100.0 * share);
+    if (chance > 0.0)
+        printf("; a layout that does 5%% more is %.0f%% likely", 100.0 * chance);
+    putchar('\n');
+}
+
 static void print_winner(const struct tune *tune, double limit_us)
 {
     const json_t *record = tune->record;
     const json_t *winner = json_object_get(record, "winner");
     const json_t *limit = json_object_get(record, "limit");
-    size_t tied = json_array_size(json_object_get(record, "tied"));
+    size_t equal = json_array_size(equals_of(record));
     const char *objective = text_at(record, "objective");
-    printf("best layout for %s: %s\n", objective, text_at(winner, "what"));
+    bool unfinished = strcmp(text_at(record, "verdict"), "unfinished") == 0;
+    if (unfinished)
+        print_unfinished(record, objective);
+    printf("best layout%s for %s: %s\n", unfinished ? " so far," : "", objective,
+           text_at(winner, "what"));
     print_value(winner, objective);
     if (integer_at(winner, "rounds") >= 2)
         printf(", %d rounds with fresh processes\n", (int)integer_at(winner, "rounds"));
     else
         puts(", from a single window: there was no time for more");
     print_gpus(tune, winner);
-    if (tied > 1)
-        printf("a tie: %zu other%s may be as good\n", tied - 1, tied > 2 ? "s" : "");
+    if (equal > 1)
+        printf("%zu other%s as good, as far as the data show\n", equal - 1,
+               equal > 2 ? "s are" : " is");
     print_reason(tune, winner);
     print_margin(record);
     if (limit_us > 0.0)
@@ -246,6 +274,9 @@ static void print_winner(const struct tune *tune, double limit_us)
         printf("limited by %s, %.0f%% of it reached: %s\n", text_at(limit, "title"),
                100.0 * number_at(limit, "reached"), text_at(limit, "reason"));
     printf("\nmeasure it again: mpsweep %s\n", text_at(winner, "options"));
+    const char *command = text_at(json_object_get(record, "unfinished"), "command");
+    if (unfinished && *command)
+        printf("what would probably suffice: mpsweep %s\n", command);
 }
 
 /* The first that failed when it was tried, or NULL. */
@@ -270,6 +301,10 @@ static void print_no_number(const struct tune *tune)
                text_at(failure, "error"));
     } else if (strcmp(text_at(tune->record, "ended"), "failed") == 0) {
         puts("no layout was found that meets the constraints");
+    } else if (tune->pace.unready != TUNE_NO_POINT) {
+        point_describe(&tune->space.plan.points[tune->pace.unready], what, sizeof what);
+        printf("no layout was measured: %s had no window after %.1f s: give a longer --budget\n",
+               what, tune->pace.unready_s);
     } else {
         puts("no layout was measured: give a longer --budget");
     }
@@ -313,9 +348,8 @@ static void print_text(const struct tune *tune)
 {
     const json_t *header = tune->campaign.header;
     const json_t *gpu = json_object_get(header, "gpu");
-    unsigned gpus = point_gpus(&tune->space.plan.points[0]);
-    if (gpus > 1)
-        printf("%u × ", gpus);
+    if (tune->space.gpus > 1)
+        printf("%u × ", tune->space.gpus);
     printf("%s%s\n\n", text_at(gpu, "name"),
            json_is_true(json_object_get(gpu, "emulated")) ? " [EMULATED: no real numbers]" : "");
     if (json_is_object(json_object_get(tune->record, "winner")))
@@ -363,7 +397,7 @@ void tune_print_plan(struct tune *tune)
 {
     char text[256];
     const struct session *session = &tune->campaign.session;
-    unsigned gpus = point_gpus(&tune->space.plan.points[0]);
+    unsigned gpus = tune->space.gpus;
     for (unsigned i = 0; i < gpus; i++) {
         const struct device_info *gpu = gpu_at(session->gpus, i);
         printf("%s      %s%s (%s), %d multiprocessors\n", i == 0 ? "GPU:" : "    ", gpu->name,
@@ -372,14 +406,15 @@ void tune_print_plan(struct tune *tune)
     printf("machine:  %s\n", bind_topology_summary(session->topology, text, sizeof text));
     printf("space:    %zu layouts", tune->space.candidates);
     if (gpus > 1)
-        printf(" of each of %u GPUs, all of them at work", gpus);
+        printf(", searched on one GPU with its share of the CPUs; the best are measured on all %u",
+               gpus);
     putchar('\n');
     printf("search:   for %s, %s", tune_objective_name(tune->objective),
            tune->rules.exhaustive ? "all of them"
            : tune->guided         ? "guided by a calibration, which is made first"
                                   : "guided by measuring alone");
-    if (isfinite(tune->budget_s))
-        printf(", %s at most", text_duration(tune->budget_s, text, sizeof text));
+    if (isfinite(tune->pace.budget_s))
+        printf(", %s at most", text_duration(tune->pace.budget_s, text, sizeof text));
     printf("\n\nfirst%s:\n", tune->guided ? ", if there were no calibration" : "");
     print_first(tune);
 }

@@ -30,13 +30,14 @@ struct tune_candidate {
     unsigned streams;     /* of a thread; 0 counts as 1 */
     unsigned connections; /* hardware queues of a process */
     uint32_t axes[TUNE_AXES];
-    double predicted; /* of the objective, higher is better; 0: nothing is predicted */
-    double ceiling;   /* what it cannot exceed, in the same unit; 0: not known */
-    double mean_us;   /* predicted mean latency, microseconds; 0: not known */
-    double cpus;      /* that it is predicted to keep busy; 0: not known */
-    bool naive;       /* always measured */
-    bool outside;     /* of the space: it is there for comparison, and cannot win */
-    bool excluded;    /* known not to work: never measured */
+    double predicted;     /* of the objective, higher is better; 0: nothing is predicted */
+    double predicted_rel; /* its likely error, as a share; 0: not known */
+    double ceiling;       /* what it cannot exceed, in the same unit; 0: not known */
+    double mean_us;       /* predicted mean latency, microseconds; 0: not known */
+    double cpus;          /* that it is predicted to keep busy; 0: not known */
+    bool naive;           /* always measured */
+    bool outside;         /* of the space: it is there for comparison, and cannot win */
+    bool excluded;        /* known not to work: never measured */
 };
 
 struct tune_rules {
@@ -44,6 +45,8 @@ struct tune_rules {
     double window_s;                    /* of a first look */
     double final_s;                     /* of the finals */
     unsigned rounds_least, rounds_most; /* of the finals */
+    double budget_s;                    /* of all that was done and will be; 0: not known */
+    bool latency;                       /* the value is the inverse of a latency */
     bool exhaustive;                    /* look at every point */
     bool predicted;                     /* candidates have predictions */
 };
@@ -72,15 +75,13 @@ struct tune_observation {
 };
 
 enum tune_stage {
-    TUNE_STAGE_NAIVE, /* the layouts that one would take without a search */
-    TUNE_STAGE_LOOK,  /* short windows of what is predicted best, or of a coarse design */
-    TUNE_STAGE_NEAR,  /* and of what lies near the best */
-    TUNE_STAGE_HALVE, /* longer windows of those that are not surely worse */
+    TUNE_STAGE_LOOK,  /* short windows of what is expected to gain most for its time */
     TUNE_STAGE_FINAL, /* rounds of the best, each with fresh processes */
+    TUNE_STAGE_NAIVE, /* the layouts that one would take without a search, for comparison */
     TUNE_STAGE_DONE,
 };
 
-/* "naive", "look", "near", "halve", "final", "done". */
+/* "look", "final", "naive", "done". */
 const char *tune_stage_name(enum tune_stage stage);
 
 struct tune_item {
@@ -95,6 +96,10 @@ struct tune_batch {
     size_t count;
     struct tune_item items[TUNE_BATCH_MOST];
 };
+
+/* From this budget on there is time for a calibration. On simulated machines it pays from 20 s on;
+ * on an H200, where it takes 12 s, measuring alone came within 1% of the ceiling in 30 s. */
+#define TUNE_CALIBRATION_LEAST_S 50.0
 
 struct tune_search;
 
@@ -118,12 +123,13 @@ void tune_search_note_round(struct tune_search *search, size_t point, double val
                             const struct tune_observation *observation);
 
 enum tune_verdict {
-    TUNE_WINNER, /* better than every other finalist beyond doubt */
-    TUNE_TIE,    /* some others may be as good */
-    TUNE_NONE    /* no point that was measured meets the constraints */
+    TUNE_WINNER,     /* better than all that was measured, beyond doubt */
+    TUNE_EQUAL,      /* some others do as much, as far as the data show */
+    TUNE_UNFINISHED, /* the best so far: more time would probably find a better one */
+    TUNE_NONE        /* no point that was measured meets the constraints */
 };
 
-/* "winner", "tie", "none". */
+/* "winner", "equal", "unfinished", "none". */
 const char *tune_verdict_name(enum tune_verdict verdict);
 
 /* Why one of several layouts that do the same within 1% is the winner. */
@@ -134,24 +140,29 @@ const char *tune_reason_name(enum tune_reason reason);
 
 #define TUNE_NO_POINT SIZE_MAX
 #define TUNE_FINALISTS 4
-#define TUNE_TIED_MOST 16
+#define TUNE_EQUAL_MOST 64
 
 struct tune_judgement {
     enum tune_verdict verdict;
     size_t winner;           /* the best of those that meet the constraints, or TUNE_NO_POINT */
     enum tune_reason reason; /* why it is the winner */
     size_t most;             /* the one that does most */
-    size_t equals;           /* finalists that do the same as that one, itself included */
     size_t next;             /* the best of the others, or TUNE_NO_POINT */
     size_t closest; /* without a winner: who came closest to the constraints, or TUNE_NO_POINT */
     double value, low, high;                /* of the winner, with its 95% interval */
     double margin, margin_low, margin_high; /* winner / next - 1; NAN without a next one */
     unsigned rounds;                        /* of the finals; 0: judged by single windows */
-    size_t tied_count;                      /* of a tie: the winner and who may do as much */
-    size_t tied[TUNE_TIED_MOST];
-    size_t measured; /* points that gave a number or were found not to work */
-    bool complete;   /* all that the search wanted to know was measured, and something worked */
-    bool cut;        /* time ended the search */
+    /* The measured points that are as good as the best, as far as the data show: the winner first,
+     * then by CPUs in use, 99th percentile and processes; the winner alone with TUNE_WINNER, none
+     * with TUNE_NONE. */
+    size_t equal_count;
+    size_t equal[TUNE_EQUAL_MOST];
+    double reached_share;   /* of the highest prediction, or of the highest ceiling; 0: not known */
+    double better_chance;   /* that something unmeasured does more than 5% more, 0 .. 1 */
+    double enough_budget_s; /* of TUNE_UNFINISHED: what would probably suffice; 0: not known */
+    size_t measured;        /* points that gave a number or were found not to work */
+    bool complete; /* all that the search wanted to know was measured, and something worked */
+    bool cut;      /* time ended the search */
 };
 
-void tune_search_judge(const struct tune_search *search, struct tune_judgement *out);
+void tune_search_judge(struct tune_search *search, struct tune_judgement *out);

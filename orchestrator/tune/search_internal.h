@@ -1,29 +1,46 @@
 /*
- * Shared by the files of the search: what to measure next (tune_search.c), who lies near whom
- * (tune_near.c), what is better and how surely (tune_judge.c).
+ * Shared by the files of the search: its stages (search.c), what is believed of all points
+ * (belief.c), which of them to look at next (choose.c), what is better and how surely (judge.c),
+ * and which of equals is preferred (prefer.c).
  */
 #pragma once
 
 #include "orchestrator/results/effect.h"
+#include "orchestrator/tune/gp.h"
 #include "orchestrator/tune/search.h"
 
 #define TUNE_ROUNDS_MOST 64
 
-/* Points that may be the best, at most. */
-#define TUNE_CONTENDERS 64
+/* Points that are looked at, at most. */
+#define TUNE_LOOKS_MOST 200
 
 /* Layouts that differ by less count as equal. */
 #define TUNE_SAME 0.01
+
+/* A process whose only worker never sleeps may be seen to use a little more than one CPU. */
+#define TUNE_CPU_SLACK 1.02
 
 enum tune_knowledge { TUNE_UNTRIED, TUNE_KNOWN, TUNE_NOT_WORKING };
 
 struct tune_state {
     enum tune_knowledge knowledge;
     struct tune_observation seen; /* the last one */
-    unsigned looks;               /* windows of the halving */
+    double looked, look_weight;   /* sum of the logarithms of all windows of a look, by variance */
+    double believed;              /* tune_stand(): logarithm of its value, */
+    double doubt;                 /* and standard deviation of its distance to the best */
     bool finalist, dropped;
     unsigned rounds; /* of the finals */
     double values[TUNE_ROUNDS_MOST];
+};
+
+/* What is believed of a figure of all points, as logarithms. */
+enum tune_quantity { TUNE_VALUE, TUNE_P99, TUNE_CPUS, TUNE_QUANTITIES };
+#define TUNE_NUMBERS 6 /* features that are numbers */
+struct tune_belief {
+    struct gp_point *points; /* NULL: it does not matter */
+    struct gp_shape shape;
+    struct gp *gp;
+    size_t fitted; /* points known when the shape was chosen */
 };
 
 struct tune_search {
@@ -32,25 +49,67 @@ struct tune_search {
     size_t count;
     size_t *known, *refused; /* points of that knowledge, in the order in which it came */
     size_t known_count, refused_count;
-    size_t best; /* the first of the leaders, or TUNE_NO_POINT */
+    struct tune_belief beliefs[TUNE_QUANTITIES];
     struct tune_rules rules;
     enum tune_stage stage;
-    bool looked;        /* the batches of TUNE_STAGE_LOOK are chosen */
-    unsigned rungs;     /* of the halving */
+    size_t looks;       /* windows before the finals */
     unsigned elections; /* of finalists */
-    double budget_s;    /* seconds that were left at the begin */
-    bool cut;           /* time ended the search */
-    bool asked;         /* the last batch was not empty, */
-    size_t noted;       /* and so much came of it */
+    double budget_s;    /* seconds that were left at the begin, */
+    double left_s;      /* and are left */
+    double look_s;      /* window of a look, */
+    double final_s;     /* and of the finals */
+    struct tune_costs costs;
+    bool cut;     /* time ended the search */
+    bool asked;   /* the last batch was not empty, */
+    size_t noted; /* and so much came of it */
 };
+
+/* -- belief.c -- */
+
+/* Iterations of a layout in flight. */
+double tune_in_flight(const struct tune_candidate *one);
+
+enum status tune_belief_init(const struct tune_search *search, enum tune_quantity quantity,
+                             struct tune_belief *out);
+void tune_belief_release(struct tune_belief *belief);
+
+/* Of the logarithm of what a window showed, from one set of processes to the next included. */
+double tune_noise_of(const struct tune_observation *seen);
+
+/* Adds a window of a look to what is believed. */
+void tune_belief_note(struct tune_search *search, size_t point,
+                      const struct tune_observation *seen);
+
+/* Makes beliefs that there are not yet; and anew, with another shape, where more than `growth`
+ * times as many points are known as when the shape was chosen. */
+#define TUNE_GROWTH 1.3
+enum status tune_belief_renew(struct tune_search *search, double growth);
+
+/* The best of what may win, up to TUNE_LOOKS_MOST, best first by what all windows and rounds
+ * together show: sets `believed` and `doubt` of each. Returns how many. */
+size_t tune_stand(const struct tune_search *search, size_t *out);
+
+/* -- choose.c -- */
+
+/* Seconds of a window of a point with processes of its own. */
+double tune_seconds_of(const struct tune_search *search, size_t point, double window_s);
+
+/* Adds what to look at next, points that can share processes, in at most seconds_most; false: there
+ * is nothing that is worth it. *too_dear: something would be, with more time. */
+bool tune_choose(struct tune_search *search, double seconds_most, struct tune_batch *batch,
+                 bool *too_dear);
+
+/* The chance of the likeliest that something unmeasured does better than the best by a share, and
+ * the seconds that it takes to look at all that may. */
+void tune_look_ahead(struct tune_search *search, double share, double *chance, double *seconds);
+
+/* Adds a point once. */
+void tune_add(struct tune_batch *batch, size_t point, double window_s);
 
 /* -- judge.c -- */
 
 /* Of what has a number and may win. */
 bool tune_may_win(const struct tune_search *search, size_t point);
-
-/* Iterations of a layout in flight. */
-double tune_in_flight(const struct tune_candidate *one);
 
 /* By what is known: surely within the constraints, surely not, and what is more likely. */
 bool tune_meets(const struct tune_search *search, size_t point);
@@ -88,19 +147,8 @@ double tune_excess(const struct tune_search *search, size_t point);
 
 /* -- prefer.c -- */
 
-/* Of `count` points, TUNE_CONTENDERS at most, that do as much as points[0], which does most: the
+/* Of `count` points, TUNE_EQUAL_MOST at most, that do as much as points[0], which does most: the
  * one with the fewest CPUs in use, of those with about as few the one with the lowest 99th
  * percentile, and then the one with the fewest processes. *reason: what points[0] has more of. */
 size_t tune_prefer(const struct tune_search *search, const size_t *points, size_t count,
                    enum tune_reason *reason);
-
-/* -- near.c -- */
-
-/* Adds up to `room` points near the best to the batch; true if there were any. */
-bool tune_add_near(const struct tune_search *search, size_t room, struct tune_batch *batch);
-
-/* What to look at first. */
-void tune_add_first(const struct tune_search *search, struct tune_batch *batch);
-
-/* Adds a point once. */
-void tune_add(struct tune_batch *batch, size_t point, double window_s);

@@ -2,8 +2,9 @@
  * The space of a tune: every layout that may be the best, as the points of a plan. An axis that the
  * job or the command line sets holds; all other axes get what the machine allows.
  *
- * Of several GPUs it is the space of what each has, while all of them are at work: limits of
- * processes and threads are those of a GPU, and the CPUs are shared out.
+ * Of several GPUs it is the space of what each has: limits of processes and threads are those of a
+ * GPU, and the CPUs are shared out. Each layout is there on one GPU, for the search, and then on
+ * all of them, for the finals.
  *
  * It is a plan like any other, made from a job with a section for each layout, so that points are
  * merged, described and recorded as those of a campaign.
@@ -32,9 +33,12 @@ struct tune_naive {
 struct tune_space {
     struct job job; /* points of the plan point into it */
     struct plan plan;
-    unsigned cpus;     /* that workers may use */
-    size_t candidates; /* the first ones may win, this many; others are there for comparison */
-    struct tune_naive naive[TUNE_NAIVE];
+    unsigned gpus;     /* that are to be at work */
+    unsigned cpus;     /* that workers of a GPU may use */
+    size_t candidates; /* the first points are searched, this many; others are there for comparison,
+                          and with several GPUs: */
+    size_t on_all, on_all_count;         /* the same layouts on all GPUs, from this point on */
+    struct tune_naive naive[TUNE_NAIVE]; /* on all GPUs */
     size_t naive_count;
 };
 
@@ -46,6 +50,10 @@ struct tune_space {
 enum status tune_space_make(const struct job *job, const struct tune_machine *machine,
                             struct tune_space *out);
 void tune_space_release(struct tune_space *space);
+
+/* The next point on all GPUs, from `from` on, that has the layout of a candidate, with all other
+ * settings but those that only several GPUs have; plan.count: there are no more. */
+size_t tune_space_next_on_all(const struct tune_space *space, size_t candidate, size_t from);
 
 enum tune_objective { TUNE_THROUGHPUT, TUNE_P99, TUNE_IPS_PER_WATT };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/text.h"
 #include "explain/calibration_json.h"
 #include "orchestrator/calibrate/plan.h"
 #include "orchestrator/campaign/estimate.h"
@@ -18,9 +19,11 @@
 #include "orchestrator/results/point.h"
 #include "orchestrator/tune/internal.h"
 
-/* The finals are this many rounds; a job or --rounds gives the maximum. */
+/* The finals are this many rounds with this window; a job or the options give others, of rounds
+ * the maximum. */
 #define ROUNDS_LEAST 3
 #define ROUNDS_MOST 8
+#define FINAL_S 1.0
 
 /* A first look is so much shorter than a window of the finals, but not shorter than that. */
 #define LOOK_SHARE 0.25
@@ -31,13 +34,8 @@
 #define SMALL_SPACE 48
 #define WHOLE_SPACE 16
 
-/* With less there is no time for a calibration; it takes no more than this share of a budget. */
-#define CALIBRATION_LEAST_S 120.0
-#define CALIBRATION_SHARE 0.5
-
-/* Of the budget, to end workers and daemon and to write what was found. */
-#define END_SHARE 0.01
-#define END_MOST_S 0.5
+/* A calibration takes no more than this share of a budget. */
+#define CALIBRATION_SHARE 0.6
 
 static double chosen_or(const struct options *options, enum option_id id, double otherwise)
 {
@@ -47,15 +45,19 @@ static double chosen_or(const struct options *options, enum option_id id, double
 static enum status check_options(struct tune *tune)
 {
     const struct options *options = tune->campaign.options;
-    double duration_s = options_real(options, OPTION_DURATION);
+    double duration_s = chosen_or(options, OPTION_DURATION, FINAL_S);
     double warmup_s = options_real(options, OPTION_WARMUP);
     unsigned rounds = (unsigned)options_integer(options, OPTION_ROUNDS);
-    bool rounds_given = rounds > 1; /* 1 is a sweep's default, and no margin comes of it */
+    /* No margin comes of one. */
+    bool rounds_given = options->values[OPTION_ROUNDS].rank > 0 && rounds > 1;
     bool exhaustive = options_switch(options, OPTION_EXHAUSTIVE);
     bool bounded = !exhaustive || options->values[OPTION_BUDGET].rank > 0;
     tune->objective = (enum tune_objective)options_integer(options, OPTION_OBJECTIVE);
     tune->max_memory_bytes = (uint64_t)options_integer(options, OPTION_MAX_GPU_MEMORY);
-    tune->budget_s = bounded ? options_real(options, OPTION_BUDGET) : INFINITY;
+    tune_pace_init(bounded ? options_real(options, OPTION_BUDGET) : INFINITY,
+                   tune->campaign.started_ns, &tune->pace);
+    if (!options_switch(options, OPTION_LIST) && !options_switch(options, OPTION_DRY_RUN))
+        tune->campaign.deadline_ns = tune_pace_end_ns(&tune->pace);
     tune->rules = (struct tune_rules){
         .max_p99_us = 1e6 * options_real(options, OPTION_MAX_P99),
         .max_cpus = chosen_or(options, OPTION_MAX_CPUS, 0.0),
@@ -65,7 +67,7 @@ static enum status check_options(struct tune *tune)
         .rounds_most = rounds_given ? rounds : ROUNDS_MOST,
         .exhaustive = exhaustive,
     };
-    tune->look_warmup_ns =
+    tune->pace.warmup_ns =
         (uint64_t)(1e9 * chosen_or(options, OPTION_WARMUP, fmin(warmup_s, LOOK_WARMUP_S)));
     tune->costs = (struct tune_costs){ESTIMATE_POINT_S, ESTIMATE_START_S, ESTIMATE_START_PROCESS_S};
     tune->campaign.limits = (struct round_limits){
@@ -98,8 +100,6 @@ static enum status make_space(struct tune *tune)
     enum status status = tune_space_make(campaign->job, &machine, &tune->space);
     if (status != STATUS_OK)
         return status;
-    /* The search counts the processes of a GPU. */
-    tune->costs.process_s *= point_gpus(&tune->space.plan.points[0]);
     size_t count = tune->space.plan.count;
     campaign->plan = tune->space.plan;
     tune->points = calloc(count + 1, sizeof *tune->points);
@@ -121,10 +121,10 @@ static enum status choose_guide(struct tune *tune)
         return status_set(STATUS_USAGE,
                           "there is no calibration for this workload in this loop: leave out "
                           "'--guide calibration'");
-    tune->guided =
-        can && (strcmp(guide, "calibration") == 0 ||
-                (strcmp(guide, "auto") == 0 && !tune->rules.exhaustive &&
-                 tune->space.candidates > SMALL_SPACE && tune->budget_s >= CALIBRATION_LEAST_S));
+    tune->guided = can && (strcmp(guide, "calibration") == 0 ||
+                           (strcmp(guide, "auto") == 0 && !tune->rules.exhaustive &&
+                            tune->space.candidates > SMALL_SPACE &&
+                            tune->pace.budget_s >= TUNE_CALIBRATION_LEAST_S));
     return STATUS_OK;
 }
 
@@ -139,13 +139,13 @@ static enum status check_objective(const struct tune *tune)
     return STATUS_OK;
 }
 
-/* After the naive layouts, whether or not those can win. */
+/* After the first layouts, whether or not those can win. */
 static enum status check_power(const struct tune *tune)
 {
     size_t measured = 0;
     bool told = tune->objective != TUNE_IPS_PER_WATT;
-    for (size_t i = 0; i < tune->space.naive_count && !told; i++) {
-        const json_t *record = tune->campaign.records[tune->space.naive[i].point];
+    for (size_t i = 0; i < tune->space.plan.count && !told; i++) {
+        const json_t *record = tune->campaign.records[i];
         const json_t *telemetry = json_object_get(record, "telemetry");
         if (!record || !point_is_measured(record))
             continue;
@@ -157,6 +157,13 @@ static enum status check_power(const struct tune *tune)
     return status_set(
         STATUS_UNSUPPORTED,
         "objective 'ips-per-watt' needs the GPU's power, and NVML does not report it");
+}
+
+bool tune_is_excluded(const struct tune *tune, size_t point)
+{
+    char why[256];
+    return tune->campaign.beyond[point] ||
+           plugin_rules_out(&tune->space.plan.points[point], why, sizeof why);
 }
 
 static enum status make_search(struct tune *tune)
@@ -173,32 +180,45 @@ static enum status make_search(struct tune *tune)
         tune_space_candidates(&tune->space, tune->objective, calibration, &predicted);
     if (!candidates)
         return status_set(STATUS_MEMORY, "out of memory");
-    for (size_t i = 0; i < tune->space.plan.count; i++) {
-        char why[256];
-        candidates[i].excluded = tune->campaign.beyond[i] ||
-                                 plugin_rules_out(&tune->space.plan.points[i], why, sizeof why);
-    }
+    for (size_t i = 0; i < tune->space.plan.count; i++)
+        candidates[i].excluded = tune_is_excluded(tune, i);
     tune->rules.predicted = predicted;
+    tune->rules.latency = tune->objective == TUNE_P99;
+    tune->rules.budget_s = tune->pace.budget_s;
     tune->rules.exhaustive |= tune->space.candidates <= WHOLE_SPACE;
-    enum status status =
-        tune_search_new(candidates, tune->space.plan.count, &tune->rules, &tune->search);
+    /* On one GPU of several the CPUs are one share of all, and nothing is there for comparison. */
+    struct tune_rules rules = tune->rules;
+    rules.max_cpus /= tune->space.gpus;
+    size_t count = tune->space.gpus > 1 ? tune->space.candidates : tune->space.plan.count;
+    enum status status = tune_search_new(candidates, count, &rules, &tune->search);
     free(candidates);
     return status;
 }
 
+/* What it does not measure in its share of the time it leaves out: without that, predictions would
+ * mislead, and the search goes by measuring. */
 static enum status calibrate(struct tune *tune)
 {
     struct campaign *campaign = &tune->campaign;
     struct round_limits limits = campaign->limits;
     const struct plan one = {.points = tune->space.plan.points, .count = 1};
+    bool quiet = options_switch(campaign->options, OPTION_QUIET);
     if (!tune->guided)
         return STATUS_OK;
-    if (tune->deadline_ns)
-        limits.ready_by_ns =
-            campaign->started_ns + (uint64_t)(CALIBRATION_SHARE * tune->budget_s * 1e9);
-    return calibrate_plan(&campaign->session, &one, &limits,
-                          options_switch(campaign->options, OPTION_QUIET), report_line,
-                          &campaign->writer, campaign->calibrations);
+    if (tune->pace.deadline_ns) {
+        uint64_t share_ns = (uint64_t)(CALIBRATION_SHARE * tune_seconds_left(tune) * 1e9);
+        limits.ready_by_ns = clock_now_ns() + share_ns;
+        limits.timeout_ns = limits.timeout_ns < share_ns ? limits.timeout_ns : share_ns;
+    }
+    enum status status = calibrate_plan(&campaign->session, &one, &limits, quiet, report_line,
+                                        &campaign->writer, campaign->calibrations);
+    if (limits.ready_by_ns && clock_now_ns() >= limits.ready_by_ns) {
+        tune->guided = false;
+        if (!quiet)
+            report_line("the calibration's share of the budget is over: the search is guided by "
+                        "measuring alone");
+    }
+    return status;
 }
 
 /* The record of a finished tune in the file of --resume, if it answers the same question. */
@@ -211,25 +231,49 @@ static json_t *earlier_answer(const struct tune *tune)
 
 /* -- the search -------------------------------------------------------------------------------- */
 
-static enum status search(struct tune *tune)
+/* The end of the budget is not that of the command. */
+static enum status without_lateness(struct tune *tune, enum status status)
+{
+    struct session *session = &tune->campaign.session;
+    if (status != STATUS_INTERRUPTED || session_check_signals(session) == STATUS_OK)
+        return status;
+    tune->late = session->late;
+    return tune->late ? STATUS_OK : status;
+}
+
+static enum status go_on(struct tune *tune)
 {
     struct tune_batch batch;
-    enum status status = calibrate(tune);
-    if (status == STATUS_OK)
-        status = make_search(tune);
-    if (status != STATUS_OK)
-        return status;
+    enum status status = STATUS_OK;
     tune_take_over(tune);
     for (;;) {
-        tune_search_next(tune->search, tune_seconds_left(tune), &tune->costs, &batch);
-        if (batch.count == 0)
+        double left_s = tune_seconds_left(tune) - tune_confirm_s(tune);
+        tune_search_next(tune->search, fmax(left_s, 0.0), &tune->costs, &batch);
+        bool on_one = tune->space.gpus > 1 && !tune->chosen;
+        if (on_one && (batch.stage == TUNE_STAGE_FINAL || batch.count == 0)) {
+            status = tune_confirm_begin(tune, &batch);
+        } else if (batch.count == 0) {
             return session_check_signals(&tune->campaign.session);
-        status = tune_measure(tune, &batch);
-        if (status == STATUS_OK && batch.stage == TUNE_STAGE_NAIVE)
-            status = check_power(tune);
+        } else {
+            status = tune_measure(tune, &batch);
+            if (status == STATUS_OK)
+                status = check_power(tune);
+        }
         if (status != STATUS_OK)
             return status;
     }
+}
+
+static enum status search(struct tune *tune)
+{
+    enum status status = tune_share_begin(tune);
+    if (status == STATUS_OK)
+        status = without_lateness(tune, calibrate(tune));
+    if (status == STATUS_OK)
+        status = make_search(tune);
+    if (status == STATUS_OK && !tune->late)
+        status = without_lateness(tune, go_on(tune));
+    return status;
 }
 
 static enum status check_emit(const struct campaign *campaign)
@@ -250,6 +294,7 @@ static enum status emit_winner(const struct tune *tune)
     const struct campaign *campaign = &tune->campaign;
     const char *results = options_text(campaign->options, OPTION_OUTPUT);
     const json_t *winner = json_object_get(tune->record, "winner");
+    bool unfinished = strcmp(text_at(tune->record, "verdict"), "unfinished") == 0;
     const char *format = options_text(campaign->options, OPTION_TUNE_EMIT);
     if (!format || !json_is_object(winner))
         return STATUS_OK;
@@ -257,7 +302,7 @@ static enum status emit_winner(const struct tune *tune)
         .header = campaign->header,
         .point = campaign->records[integer_at(winner, "point")],
         .results = results ? results : "a tuning whose results were not kept",
-        .chosen = "the winner",
+        .chosen = unfinished ? "the best so far, and not the winner" : "the winner",
         .format = format,
         .directory = options_text(campaign->options, OPTION_TUNE_EMIT_DIR),
         .command = campaign->job->command,
@@ -284,6 +329,10 @@ static int conclude(struct tune *tune, enum status status)
     int result = EXIT_ALL_MEASURED;
     if (status != STATUS_OK)
         result = report(status);
+    /* It takes time, too; what does not stop is reported at the end of the session. */
+    (void)tune_share_end(tune);
+    (void)daemons_set(campaign->session.daemons, 0, false);
+    (void)session_end_at(&campaign->session, 0);
     tune->interrupted = status == STATUS_INTERRUPTED;
     if (status != STATUS_OK && !(tune->interrupted && tune->search))
         return result;
@@ -305,6 +354,20 @@ static int conclude(struct tune *tune, enum status status)
     return result;
 }
 
+/* Why the search did not begin. */
+static int report_before(struct tune *tune, enum status status)
+{
+    char budget[32];
+    status = without_lateness(tune, status);
+    if (!tune->late)
+        return report(status);
+    report(status_set(STATUS_TIMEOUT,
+                      "the budget of %s was over before a layout could be measured: give a longer "
+                      "--budget",
+                      text_duration(tune->pace.budget_s, budget, sizeof budget)));
+    return EXIT_NOTHING_FITS;
+}
+
 static int run(struct tune *tune)
 {
     struct campaign *campaign = &tune->campaign;
@@ -324,18 +387,14 @@ static int run(struct tune *tune)
     json_decref(answer);
     status = campaign_begin_file(campaign, resumed, status);
     if (status != STATUS_OK)
-        return report(status);
-    if (isfinite(tune->budget_s)) {
-        double end_s = fmin(END_SHARE * tune->budget_s, END_MOST_S);
-        tune->deadline_ns = campaign->started_ns + (uint64_t)(1e9 * (tune->budget_s - end_s));
-    }
+        return report_before(tune, status);
     return conclude(tune, search(tune));
 }
 
-static void print_list(const struct campaign *campaign)
+static void print_list(const struct campaign *campaign, size_t count)
 {
     char line[CAMPAIGN_LINE];
-    for (size_t i = 0; i < campaign->plan.count; i++)
+    for (size_t i = 0; i < count; i++)
         puts(campaign_point_line(campaign, i, line));
 }
 
@@ -346,6 +405,8 @@ static int plan_and_run(struct tune *tune)
     bool only_looks = options_switch(campaign->options, OPTION_DRY_RUN) ||
                       options_switch(campaign->options, OPTION_LIST);
     enum status status = session_watch_signals(&campaign->session);
+    if (status == STATUS_OK && campaign->deadline_ns)
+        status = session_end_at(&campaign->session, campaign->deadline_ns);
     if (status == STATUS_OK && !only_looks && session_watch_gpu(&campaign->session) != STATUS_OK)
         report(STATUS_TIMEOUT);
     if (status == STATUS_OK)
@@ -355,9 +416,9 @@ static int plan_and_run(struct tune *tune)
     if (status == STATUS_OK && !only_looks)
         status = check_objective(tune);
     if (status != STATUS_OK)
-        return report(status);
+        return report_before(tune, status);
     if (options_switch(campaign->options, OPTION_LIST)) {
-        print_list(campaign);
+        print_list(campaign, tune->space.gpus > 1 ? tune->space.candidates : campaign->plan.count);
         return EXIT_ALL_MEASURED;
     }
     if (!only_looks)
@@ -377,6 +438,7 @@ static void release(struct tune *tune)
             free(tune->points[i].measurement);
         }
     free(tune->points);
+    free(tune->chosen);
     json_decref(tune->record);
     campaign_release(&tune->campaign);
     tune_search_free(tune->search);

@@ -6,8 +6,10 @@ tests_bench_client_LDADD = libmpsweep-client.a $(LDADD)
 
 # What the search of mpsweep tune finds, on machines that are simulated.
 EXTRA_PROGRAMS += tests/bench/tune_bench
-tests_bench_tune_bench_SOURCES = tests/bench/tune_bench.c tests/unit/tune/machine.c \
-    tests/unit/tune/machine.h
+tests_bench_tune_bench_SOURCES = tests/bench/tune_bench.c $(tune_machines)
+# And which kinds of layouts are the best there.
+EXTRA_PROGRAMS += tests/bench/tune_kinds
+tests_bench_tune_kinds_SOURCES = tests/bench/tune_kinds.c $(tune_machines)
 # A million lines of results.
 EXTRA_PROGRAMS += tests/bench/make_results
 CLEANFILES += tests/bench/make_results$(EXEEXT)
@@ -26,9 +28,9 @@ bench-model: all
 .PHONY: bench-model
 
 bench_programs = tests/bench/bench$(EXEEXT) tests/bench/client$(EXEEXT) tests/bench/poll$(EXEEXT) \
-    tests/bench/tune_bench$(EXEEXT)
+    tests/bench/tune_bench$(EXEEXT) tests/bench/tune_kinds$(EXEEXT)
 CLEANFILES += $(bench_programs)
-EXTRA_DIST += tests/bench/run tests/bench/tick.py
+EXTRA_DIST += tests/bench/run tests/bench/tick.py tests/bench/agree.py tests/accuracy/draw tests/accuracy/table
 
 bench: all $(bench_programs)
 	$(AM_TESTS_ENVIRONMENT) $(top_srcdir)/tests/bench/run

@@ -1,14 +1,26 @@
 /*
- * What mpsweep tune finds on 20 random machines with 3 workloads each, which are simulated: its
- * share of the best that there is, and the share of the space that it measured.
+ * What mpsweep tune finds on random machines with 3 workloads each, which are simulated: its share
+ * of the best that there is, and what its verdicts are worth.
+ *
+ * tune_bench [FIRST [MACHINES [FAMILY]]]: other machines than those that the search was developed
+ * on, or of one family (soft, saturating) alone.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #include "tests/unit/tune/machine.h"
 
-#define MACHINES 20
-#define TRIALS (MACHINES * TUNE_WORKLOADS)
+#define MACHINES_MOST 200
+#define TRIALS_MOST (MACHINES_MOST * TUNE_WORKLOADS)
+
+struct outcome {
+    double reached[TRIALS_MOST], seconds;
+    unsigned count, within5, within2, over, verdicts[TUNE_NONE + 1];
+    unsigned equal, holds_best, holds_like, holds_worse, members, measured;
+};
 
 static int ascending(const void *a, const void *b)
 {
@@ -16,52 +28,94 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void print(const char *what, double *values, double scale)
+static void count_trial(const struct tune_trial *trial, struct outcome *out)
 {
-    qsort(values, TRIALS, sizeof *values, ascending);
-    printf("  %-34s %8.1f %8.1f %8.1f %8.1f %8.1f\n", what, scale * values[0],
-           scale * values[TRIALS / 20], scale * values[TRIALS / 4], scale * values[TRIALS / 2],
-           scale * values[TRIALS - 1]);
+    double reached = trial->won_ips / trial->best_ips;
+    out->reached[out->count++] = reached;
+    out->within5 += reached >= 0.95;
+    out->within2 += reached >= 0.98;
+    out->over += trial->seconds > trial->budget_s;
+    out->verdicts[trial->judgement.verdict]++;
+    out->measured += (unsigned)trial->measured;
+    if (trial->judgement.verdict == TUNE_NONE)
+        return;
+    out->equal++;
+    out->holds_best += trial->equal_most_ips >= trial->best_measured_ips;
+    out->holds_like += trial->equal_most_ips >= 0.99 * trial->best_ips;
+    out->holds_worse += trial->equal_least_ips < 0.97 * trial->best_measured_ips;
+    out->members += (unsigned)trial->judgement.equal_count;
 }
 
-static int run(bool guided, double budget_s)
+static double percent(unsigned part, unsigned all)
 {
-    double reached[TRIALS], measured[TRIALS], points[TRIALS], seconds[TRIALS];
-    int count = 0, ties = 0, near = 0;
-    for (unsigned machine = 0; machine < MACHINES; machine++) {
-        struct tune_truth truth;
-        struct tune_space space;
-        tune_truth_make(machine, 0, &truth);
-        if (tune_trial_space(&truth, &space) != STATUS_OK)
-            return 1;
+    return all ? 100.0 * part / all : NAN;
+}
+
+static int run(const struct tune_family *family, unsigned first, unsigned machines, bool guided,
+               double budget_s)
+{
+    static struct outcome all;
+    all = (struct outcome){0};
+    clock_t begin = clock();
+    for (unsigned machine = first; machine < first + machines; machine++) {
         for (unsigned workload = 0; workload < TUNE_WORKLOADS; workload++) {
+            struct tune_truth truth;
+            struct tune_space space;
             struct tune_trial trial = {.guided = guided, .budget_s = budget_s};
-            tune_truth_make(machine, workload, &truth);
+            tune_truth_make(family, machine, workload, &truth);
+            if (tune_trial_space(&truth, &space) != STATUS_OK)
+                return 1;
             if (tune_trial_run(&truth, &space, machine, &trial) != STATUS_OK)
                 return 1;
-            reached[count] = trial.won_ips / trial.best_ips;
-            near += reached[count] >= 0.95;
-            measured[count] = (double)trial.measured / (double)trial.space;
-            points[count] = (double)trial.measured;
-            seconds[count++] = trial.seconds;
-            ties += trial.judgement.verdict == TUNE_TIE;
+            count_trial(&trial, &all);
+            tune_space_release(&space);
         }
-        tune_space_release(&space);
     }
-    printf("\n%s, %.0f s: %d of %d within 5%% of the best; %d ties\n",
-           guided ? "guided by a calibration" : "measuring alone", budget_s, near, TRIALS, ties);
-    printf("  %-34s %8s %8s %8s %8s %8s\n", "", "least", "5%", "25%", "median", "most");
-    print("reached, % of the exhaustive best", reached, 100.0);
-    print("measured, % of the space", measured, 100.0);
-    print("measured, points", points, 1.0);
-    print("seconds (simulated)", seconds, 1.0);
+    qsort(all.reached, all.count, sizeof *all.reached, ascending);
+    printf("%-9s %5.0f %7.1f %7.1f %7.1f %7.1f %5u %5.0f | %4u %4u %4u %4u | %7.1f %7.1f %7.1f "
+           "%7.1f | %.2f\n",
+           guided ? "guided" : "measuring", budget_s, percent(all.within5, all.count),
+           percent(all.within2, all.count), 100.0 * all.reached[0],
+           100.0 * all.reached[all.count / 2], all.over, (double)all.measured / all.count,
+           all.verdicts[TUNE_WINNER], all.verdicts[TUNE_EQUAL], all.verdicts[TUNE_UNFINISHED],
+           all.verdicts[TUNE_NONE], percent(all.holds_best, all.equal),
+           percent(all.holds_like, all.equal), percent(all.holds_worse, all.equal),
+           (double)all.members / all.equal, (double)(clock() - begin) / CLOCKS_PER_SEC / all.count);
+    fflush(stdout);
     return 0;
 }
 
-int main(void)
+static int run_all(const struct tune_family *family, unsigned first, unsigned machines)
 {
-    printf("%d random machines x %d workloads, simulated (tests/unit/tune/machine.c):\n", MACHINES,
-           TUNE_WORKLOADS);
-    return run(true, 300.0) || run(false, 300.0) || run(true, 120.0) || run(false, 120.0) ||
-           run(false, 60.0);
+    static const double budgets[] = {20.0, 30.0, 60.0, 120.0};
+    printf("\nfamily %s\n", family->name);
+    for (int guided = 1; guided >= 0; guided--)
+        for (size_t i = 0; i < sizeof budgets / sizeof *budgets; i++)
+            if (run(family, first, machines, guided, budgets[i]) != 0)
+                return 1;
+    return 0;
+}
+
+int main(int count, char **words)
+{
+    static const struct tune_family *const families[] = {&tune_family_soft, &tune_family_usl};
+    unsigned first = count > 1 ? (unsigned)atoi(words[1]) : 0;
+    unsigned machines = count > 2 ? (unsigned)atoi(words[2]) : 20;
+    machines = machines > MACHINES_MOST ? MACHINES_MOST : machines;
+    printf("machines %u to %u, %d workloads each, simulated (tests/unit/tune/machine.h)\n", first,
+           first + machines - 1, TUNE_WORKLOADS);
+    printf(
+        "reached: %% of trials within 5%% and 2%% of the best of all; least, median; budgets that\n"
+        "were overrun; points measured. Verdicts: winner, equal, unfinished, none. Equals: %% of\n"
+        "trials in which they hold the best that was measured, one within 1%% of the best of all,\n"
+        "one that is more than 3%% worse; how many they are. CPU seconds of a trial.\n");
+    bool any = false;
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+        if (count > 3 && strcmp(words[3], families[i]->name) != 0)
+            continue;
+        any = true;
+        if (run_all(families[i], first, machines) != 0)
+            return 1;
+    }
+    return !any;
 }

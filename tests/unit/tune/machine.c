@@ -1,233 +1,59 @@
 #include "tests/unit/tune/machine.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/random.h"
+#include "job/options.h"
 #include "orchestrator/calibrate/run.h"
 #include "orchestrator/plan/turns.h"
 
-static double uniform(uint64_t *random)
+void tune_truth_make(const struct tune_family *family, unsigned seed, unsigned workload,
+                     struct tune_truth *out)
 {
-    return ((double)(random_next(random) >> 11) + 0.5) / 9007199254740992.0;
-}
-
-/* Evenly on the logarithmic scale. */
-static double between(uint64_t *random, double low, double high)
-{
-    return low * pow(high / low, uniform(random));
-}
-
-static double normal(uint64_t *random)
-{
-    double u = uniform(random), v = uniform(random);
-    return sqrt(-2.0 * log(u)) * cos(2.0 * M_PI * v);
-}
-
-void tune_truth_make(unsigned seed, unsigned workload, struct tune_truth *out)
-{
-    static const struct {
-        double kernels, kernel_us_low, kernel_us_high, mib_low, mib_high, share_low, share_high;
-    } works[TUNE_WORKLOADS] = {
-        {220, 8, 20, 0.5, 3, 0.005, 0.03}, /* many small kernels */
-        {20, 50, 400, 1, 8, 0.05, 0.4},    /* few that fill a part of the GPU */
-        {5, 20, 100, 16, 64, 0.05, 0.2},   /* copies */
-    };
-    static const unsigned cpus[] = {8, 12, 16, 24, 32, 64};
-    uint64_t random = UINT64_C(0x1234567) + seed;
-    struct tune_truth truth = {
-        .cpus = cpus[random_next(&random) % 6],
-        .sms = 40 + (unsigned)(random_next(&random) % 100),
-        .clients = random_next(&random) % 2 ? 48 : 16,
-        .launch_s = between(&random, 0.7e-6, 3e-6),
-        .front_s = between(&random, 0.3e-6, 2e-6),
-        .graph_launch_s = between(&random, 3e-6, 12e-6),
-        .graph_node_s = between(&random, 0.1e-6, 0.4e-6),
-        .lock = between(&random, 0.002, 0.03),
-        .convoy = between(&random, 0.002, 0.03),
-        .spin_waste = between(&random, 0.2, 1.5),
-        .interference = between(&random, 0.02, 0.3),
-        .many_processes = between(&random, 0.0005, 0.01),
-        .block_wake_s = between(&random, 3e-6, 50e-6),
-        .unbound = between(&random, 0.005, 0.08),
-        .capped = between(&random, 0.01, 0.15) * (random_next(&random) % 2 ? 1.0 : -0.3),
-        .softness = between(&random, 3.0, 8.0),
-        .between = between(&random, 0.002, 0.015),
-        .within = between(&random, 0.005, 0.03),
-        .memory_bytes = between(&random, 3e8, 6e8),
-    };
-    uint64_t more = UINT64_C(0x7654321) + seed;
-    truth.polling = between(&more, 0.5, 1.5);
-    truth.query_s = between(&more, 0.1e-6, 1e-6);
-    double pcie = between(&random, 10e9, 55e9);
-    truth.queues_budget = truth.clients * 2 + 32;
-    random += workload * UINT64_C(0x9876543);
-    double kernels = works[workload].kernels;
-    double kernel_s =
-        1e-6 * between(&random, works[workload].kernel_us_low, works[workload].kernel_us_high);
-    double bytes = 1048576.0 * between(&random, works[workload].mib_low, works[workload].mib_high);
-    double share = between(&random, works[workload].share_low, works[workload].share_high);
-    truth.copy_s = bytes / pcie;
-    truth.staging_s = bytes / between(&random, 4e9, 9e9);
-    truth.alone_s = kernels * fmax(kernel_s, truth.launch_s) + 2.0 * truth.copy_s + 30e-6;
-    truth.graph_alone_s = kernels * kernel_s * 0.95 + 2.0 * truth.copy_s + 30e-6;
-    truth.work_s = kernels * kernel_s * share;
-    truth.launch_s *= kernels;
-    truth.front_s *= kernels;
-    truth.graph_node_s *= kernels;
-    truth.cpu_s = truth.launch_s + 20e-6;
-    truth.graph_cpu_s = 40e-6;
-    *out = truth;
-}
-
-/* Ceilings that are near each other hold each other up. */
-static double soft_minimum(const double *rates, size_t count, double softness)
-{
-    double sum = 0.0;
-    for (size_t i = 0; i < count; i++)
-        sum += pow(rates[i], -softness);
-    return pow(sum, -1.0 / softness);
-}
-
-/* For how long an iteration keeps a thread from its other streams: its launches and looks at all of
- * them; what the driver copies by itself, or in a graph of pageable memory the whole iteration. */
-static double serial_s(const struct tune_truth *truth, const struct point *point)
-{
-    bool graph = point->work.launch == LAUNCH_GRAPH;
-    double seconds = truth->polling * (graph ? truth->graph_cpu_s : truth->cpu_s) +
-                     truth->query_s * point_streams(point);
-    if (point->work.memory != MEMORY_PAGEABLE)
-        return seconds;
-    return graph ? truth->graph_alone_s : seconds + 2.0 * truth->staging_s;
+    family->make(seed, workload, out);
+    out->family = family;
 }
 
 double tune_truth_ips(const struct tune_truth *truth, const struct point *point)
 {
-    bool mps = point_over_mps(point), graph = point->work.launch == LAUNCH_GRAPH;
-    bool pageable = point->work.memory == MEMORY_PAGEABLE;
-    bool asleep = point->work.schedule == SCHEDULE_BLOCK;
-    double P = point->processes, T = point->threads, slots = point_slots(point);
-    double queues = point_connections(point), workers = P * T;
-    bool polls = point_streams(point) > 1;
-    if (mps && (P > truth->clients || P * queues > truth->queues_budget))
-        return 0.0;
-    double turns = mps ? 1.0 : P; /* that processes take */
-    double at_work = graph ? slots : fmin(slots, queues);
-    double alone = graph ? truth->graph_alone_s : truth->alone_s;
-    if (asleep)
-        alone += truth->block_wake_s;
-    if (pageable)
-        alone += 2.0 * truth->staging_s + (point->work.sync == SYNC_NONE ? 0.0 : 10e-6);
-    /* Threads of a process meet at its lock, and more so when launches queue up. */
-    alone *= 1.0 + truth->lock * (fmin(at_work, T) - 1.0) * (graph ? 0.1 : 1.0);
-    if (!graph && T > queues)
-        alone *= 1.0 + truth->convoy * (T - queues);
-    double together = mps ? P : 1.0;
-    double rates[9];
-    size_t count = 0;
-    rates[count++] = together * at_work / alone;
-    rates[count++] = together / (graph ? truth->graph_launch_s : truth->launch_s);
-    rates[count++] = 1.0 / (graph ? truth->graph_node_s : truth->front_s);
-    rates[count++] = 1.0 / truth->work_s;
-    rates[count++] = 1.0 / truth->copy_s / (pageable ? 1.3 : 1.0);
-    rates[count++] = truth->cpus / (graph ? truth->graph_cpu_s : truth->cpu_s);
-    if (polls)
-        rates[count++] = together * T / serial_s(truth, point);
-    if (pageable)
-        rates[count++] = together / (2.0 * truth->staging_s);
-    double ips = soft_minimum(rates, count, truth->softness);
-    /* Streams that end while their thread sleeps for another one wait for it. */
-    if (asleep && polls)
-        ips /= 1.5;
-    /* Those that wait awake take the CPUs from each other. */
-    if (!asleep && workers / turns > truth->cpus)
-        ips /= 1.0 + truth->spin_waste * (workers / turns / truth->cpus - 1.0);
-    /* Work of different workers disturbs each other in caches; clients cost the server. */
-    ips /= 1.0 + truth->interference * (1.0 - exp(-together * at_work / 32.0));
-    if (mps)
-        ips /= 1.0 + truth->many_processes * P;
-    else
-        ips /= 1.0 + 0.05 * (turns - 1.0);
-    if (point->active_thread_percentage.count) {
-        double cap = (double)point->active_thread_percentage.values[0] / 100.0;
-        ips = fmin(ips * (1.0 + truth->capped), P * cap / truth->work_s);
-    }
-    if (point->bind == BIND_NONE)
-        ips /= 1.0 + truth->unbound;
-    return ips;
+    return truth->family->ips(truth, point);
 }
 
 double tune_truth_p99_us(const struct tune_truth *truth, const struct point *point)
 {
-    double ips = tune_truth_ips(truth, point);
-    double mean_us = ips > 0.0 ? 1e6 * point_workers(point) / ips : 0.0;
-    double busy = ips * truth->work_s;
-    return mean_us * (1.1 + 0.5 * busy + (point_over_mps(point) ? 0.0 : 0.3));
+    return truth->family->p99_us(truth, point);
 }
 
 double tune_truth_cpus(const struct tune_truth *truth, const struct point *point)
 {
-    bool graph = point->work.launch == LAUNCH_GRAPH;
-    double threads = (double)point->processes * point->threads;
-    double busy = tune_truth_ips(truth, point) * (graph ? truth->graph_cpu_s : truth->cpu_s);
-    return fmin(point->work.schedule == SCHEDULE_BLOCK ? busy : threads, truth->cpus);
-}
-
-static double off(uint64_t *random, double value)
-{
-    return value * exp(0.05 * normal(random));
+    return truth->family->cpus(truth, point);
 }
 
 void tune_truth_calibrate(const struct tune_truth *truth, unsigned seed, const struct point *like,
                           struct calibration *out)
 {
-    uint64_t random = UINT64_C(0xabcdef) + seed;
-    double kernels = like->work.kernels, bytes = (double)like->work.bytes;
-    *out = (struct calibration){
-        .single_stream_ips = off(&random, 1.0 / truth->alone_s),
-        .single_graph_ips = off(&random, 1.0 / truth->graph_alone_s),
-        .single_pageable_ips = off(&random, 1.0 / (truth->alone_s + 2.0 * truth->staging_s)),
-        .single_stream_cpu_us = off(&random, 1e6 * truth->cpu_s),
-        .single_graph_cpu_us = off(&random, 1e6 * truth->graph_cpu_s),
-        .process_launches_per_s = off(&random, kernels / truth->launch_s),
-        .gpu_launches_per_s = off(&random, kernels / truth->front_s),
-        .graph_kernels_per_s = off(&random, kernels / truth->graph_node_s),
-        .process_graphs_per_s = off(&random, 1.0 / truth->graph_launch_s),
-        .arithmetic_ips = off(&random, 1.0 / truth->work_s),
-        .h2d_bytes_per_s = off(&random, bytes / truth->copy_s),
-        .d2h_bytes_per_s = off(&random, bytes / truth->copy_s),
-        .both_bytes_per_s = off(&random, bytes / truth->copy_s),
-        .pageable_bytes_per_s = off(&random, bytes / truth->staging_s),
-        .process_unsynced_ips = off(&random, 0.5 / truth->staging_s),
-        .process_pageable_graph_ips = off(&random, 0.5 / truth->staging_s),
-        .cpus = truth->cpus,
-        .sms = truth->sms,
-    };
-    out->work = like->work;
+    truth->family->calibrate(truth, seed, like, out);
 }
 
 void tune_truth_look(const struct tune_truth *truth, const struct point *point, double window_s,
-                     uint64_t *random, struct tune_observation *out)
+                     uint64_t set, uint64_t *random, struct tune_observation *out)
 {
-    double ips = tune_truth_ips(truth, point);
-    double p99 = tune_truth_p99_us(truth, point);
-    *out = (struct tune_observation){.outcome = ips > 0.0 ? TUNE_MEASURED : TUNE_INFEASIBLE};
-    if (ips <= 0.0)
-        return;
-    double noise = truth->within / sqrt(window_s);
-    out->ips = out->value = ips * exp(truth->between * normal(random) + noise * normal(random));
-    double half = hypot(1.96 * noise, 0.01);
-    out->low = out->value * (1.0 - half);
-    out->high = out->value * (1.0 + half);
-    double samples = ips * window_s, wide = 0.5 / sqrt(fmax(samples, 1.0) * 0.01);
-    out->p99_us = p99 * exp(0.3 * wide * normal(random) + truth->between * normal(random));
-    out->cpus = tune_truth_cpus(truth, point) * (1.0 + 0.003 * normal(random));
-    out->p99_low_us = samples > 100.0 ? out->p99_us * exp(-wide) : 0.0;
-    out->p99_high_us = samples > 368.0 ? out->p99_us * exp(wide) : 0.0;
+    truth->family->look(truth, point, window_s, set, random, out);
 }
 
 /* -- a tune on it ------------------------------------------------------------------------------ */
+
+static enum status set_work(const struct tune_truth *truth, struct options *options)
+{
+    char kernels[32], bytes[32];
+    snprintf(kernels, sizeof kernels, "%u", truth->kernels);
+    snprintf(bytes, sizeof bytes, "%zu", truth->bytes);
+    enum status status = options_set(options, &option_table[OPTION_KERNELS], kernels, 1);
+    return status == STATUS_OK ? options_set(options, &option_table[OPTION_BYTES], bytes, 1)
+                               : status;
+}
 
 enum status tune_trial_space(const struct tune_truth *truth, struct tune_space *out)
 {
@@ -236,20 +62,32 @@ enum status tune_trial_space(const struct tune_truth *truth, struct tune_space *
     enum status status = job_load(NULL, &job);
     if (status != STATUS_OK)
         return status;
-    status = tune_space_make(&job, &machine, out);
+    if (truth->kernels)
+        status = set_work(truth, &job.sections[0].options);
+    if (status == STATUS_OK)
+        status = tune_space_make(&job, &machine, out);
     job_release(&job);
     return status;
 }
 
-/* As in tune.c, on an H200. */
-static const struct tune_costs costs = {.point_s = 0.15, .start_s = 0.3, .process_s = 0.1};
-#define CALIBRATION_S 52.0
+/* On an H200. */
+#define CALIBRATION_S 12.4
+
+/* True iterations/s of what meets the constraints, 0 of all else. */
+static double allowed_ips(const struct tune_truth *truth, const struct point *point,
+                          const struct tune_trial *trial)
+{
+    bool late = trial->max_p99_us > 0.0 && tune_truth_p99_us(truth, point) > trial->max_p99_us;
+    bool busy = trial->max_cpus > 0.0 && tune_truth_cpus(truth, point) > trial->max_cpus;
+    return late || busy ? 0.0 : tune_truth_ips(truth, point);
+}
 
 static void measure(const struct tune_truth *truth, const struct tune_space *space,
                     const struct tune_batch *batch, struct tune_search *search, uint64_t *random,
                     double (*pooled)[2], struct tune_trial *trial)
 {
     const struct plan *plan = &space->plan;
+    const struct tune_costs *costs = &truth->costs;
     bool *done = malloc(plan->count + 1);
     struct turn *turns = calloc(plan->count + 1, sizeof *turns);
     size_t count = 0;
@@ -267,14 +105,19 @@ static void measure(const struct tune_truth *truth, const struct tune_space *spa
         double window_s = batch->items[at].window_s;
         const struct point *point = &plan->points[index];
         struct tune_observation seen;
-        double cost = costs.point_s + window_s;
-        if (turns[i].starts || !started)
-            cost += costs.start_s + costs.process_s * point->processes;
+        double cost = costs->point_s + window_s;
+        bool starts = turns[i].starts || !started;
+        if (starts)
+            cost += costs->start_s + costs->process_s * point->processes;
         started = trial->seconds + cost <= trial->budget_s;
         if (!started)
             continue;
         trial->seconds += cost;
-        tune_truth_look(truth, point, window_s, random, &seen);
+        trial->sets += starts;
+        tune_truth_look(truth, point, window_s, trial->sets, random, &seen);
+        if (index < space->candidates)
+            trial->best_measured_ips =
+                fmax(trial->best_measured_ips, allowed_ips(truth, point, trial));
         if (!batch->fresh) {
             tune_search_note(search, index, &seen);
             continue;
@@ -294,18 +137,24 @@ static void measure(const struct tune_truth *truth, const struct tune_space *spa
 }
 
 static double best_of(const struct tune_truth *truth, const struct tune_space *space,
-                      const struct tune_rules *rules)
+                      const struct tune_trial *trial)
 {
     double best = 0.0;
-    for (size_t i = 0; i < space->candidates; i++) {
-        const struct point *point = &space->plan.points[i];
-        bool in_time =
-            rules->max_p99_us <= 0.0 || tune_truth_p99_us(truth, point) <= rules->max_p99_us;
-        bool few = rules->max_cpus <= 0.0 || tune_truth_cpus(truth, point) <= rules->max_cpus;
-        if (in_time && few)
-            best = fmax(best, tune_truth_ips(truth, point));
-    }
+    for (size_t i = 0; i < space->candidates; i++)
+        best = fmax(best, allowed_ips(truth, &space->plan.points[i], trial));
     return best;
+}
+
+static void find_equal(const struct tune_truth *truth, const struct tune_space *space,
+                       struct tune_trial *trial)
+{
+    const struct tune_judgement *judgement = &trial->judgement;
+    trial->equal_most_ips = trial->equal_least_ips = 0.0;
+    for (size_t i = 0; i < judgement->equal_count; i++) {
+        double ips = tune_truth_ips(truth, &space->plan.points[judgement->equal[i]]);
+        trial->equal_most_ips = fmax(trial->equal_most_ips, ips);
+        trial->equal_least_ips = i > 0 ? fmin(trial->equal_least_ips, ips) : ips;
+    }
 }
 
 enum status tune_trial_run(const struct tune_truth *truth, const struct tune_space *space,
@@ -324,7 +173,9 @@ enum status tune_trial_run(const struct tune_truth *truth, const struct tune_spa
         .rounds_most = 8,
     };
     struct tune_rules rules = base;
-    trial->seconds = 0.0;
+    rules.budget_s = trial->budget_s;
+    trial->seconds = trial->best_measured_ips = 0.0;
+    trial->sets = 0;
     if (trial->guided) {
         tune_truth_calibrate(truth, seed, &space->plan.points[0], &calibration);
         trial->seconds = CALIBRATION_S;
@@ -336,7 +187,7 @@ enum status tune_trial_run(const struct tune_truth *truth, const struct tune_spa
     if (candidates && pooled)
         status = tune_search_new(candidates, space->plan.count, &rules, &search);
     while (status == STATUS_OK) {
-        tune_search_next(search, trial->budget_s - trial->seconds, &costs, &batch);
+        tune_search_next(search, trial->budget_s - trial->seconds, &truth->costs, &batch);
         if (batch.count == 0)
             break;
         measure(truth, space, &batch, search, &random, pooled, trial);
@@ -346,9 +197,10 @@ enum status tune_trial_run(const struct tune_truth *truth, const struct tune_spa
         size_t winner = trial->judgement.winner;
         trial->space = space->candidates;
         trial->measured = trial->judgement.measured;
-        trial->best_ips = best_of(truth, space, &rules);
+        trial->best_ips = best_of(truth, space, trial);
         trial->won_ips =
             winner == TUNE_NO_POINT ? 0.0 : tune_truth_ips(truth, &space->plan.points[winner]);
+        find_equal(truth, space, trial);
     }
     free(pooled);
     free(candidates);

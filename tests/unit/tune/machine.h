@@ -2,35 +2,48 @@
  * Random machines for tests of the search: what each layout really does there, what a window of a
  * given length shows of it, and what a calibration would have found.
  *
- * The truth is not a function of explain/: machines have effects of which predictions know nothing
- * (locks, cold caches, interference, processes that differ from one start to the next), and
- * the lines are soft minima and no queueing network.
+ * The truth is not a function of explain/, and there are two families with formulas of their own:
+ * a search that was developed on one is judged by the other.
  */
 #pragma once
 
 #include "explain/calibration.h"
 #include "orchestrator/tune/space.h"
-
-struct tune_truth {
-    unsigned cpus, sms, queues_budget, clients;
-    double alone_s,
-        graph_alone_s;        /* one worker, one iteration: what does not depend on the others */
-    double launch_s, front_s; /* of a kernel: in a process, and on the GPU */
-    double graph_launch_s, graph_node_s; /* of a graph, and of a kernel in one */
-    double work_s;                       /* GPU time of an iteration, were it alone on all of it */
-    double copy_s, staging_s;            /* each way; of a pageable one in a process */
-    double cpu_s, graph_cpu_s;           /* that an iteration costs asleep */
-    /* What no prediction knows. */
-    double lock, convoy, spin_waste, interference, many_processes, block_wake_s, unbound, capped;
-    double polling, query_s; /* CPU time of a thread that polls, as a share of one that does not,
-                                and of a look at a stream */
-    double softness, between, within;
-    double memory_bytes; /* a process */
-};
+#include "tests/unit/tune/machine_soft.h"
+#include "tests/unit/tune/machine_usl.h"
 
 /* kernels, blocks, spin and bytes of the iteration: three of them, of different kinds. */
 #define TUNE_WORKLOADS 3
-void tune_truth_make(unsigned seed, unsigned workload, struct tune_truth *out);
+
+struct tune_truth {
+    const struct tune_family *family;
+    unsigned cpus;
+    struct tune_costs costs;
+    unsigned
+        kernels; /* of an iteration, and what it copies each way; 0: those of the default job */
+    size_t bytes;
+    union {
+        struct tune_soft soft;
+        struct tune_usl usl;
+    };
+};
+
+/* Machines of one kind: how they are drawn, and what they do. */
+struct tune_family {
+    const char *name;
+    void (*make)(unsigned seed, unsigned workload, struct tune_truth *out);
+    double (*ips)(const struct tune_truth *truth, const struct point *point);
+    double (*p99_us)(const struct tune_truth *truth, const struct point *point);
+    double (*cpus)(const struct tune_truth *truth, const struct point *point);
+    void (*calibrate)(const struct tune_truth *truth, unsigned seed, const struct point *like,
+                      struct calibration *out);
+    void (*look)(const struct tune_truth *truth, const struct point *point, double window_s,
+                 uint64_t set, uint64_t *random, struct tune_observation *out);
+};
+
+/* The same machine and workload for the same numbers, on any computer. */
+void tune_truth_make(const struct tune_family *family, unsigned seed, unsigned workload,
+                     struct tune_truth *out);
 
 /* Iterations/s that the point does there, without noise; 0: the driver refuses it. */
 double tune_truth_ips(const struct tune_truth *truth, const struct point *point);
@@ -41,13 +54,14 @@ double tune_truth_p99_us(const struct tune_truth *truth, const struct point *poi
 /* CPUs that its threads keep busy. */
 double tune_truth_cpus(const struct tune_truth *truth, const struct point *point);
 
-/* What a calibration of that machine would hold, a few percent off. */
+/* What a calibration of that machine would hold, as far off as measurements are. */
 void tune_truth_calibrate(const struct tune_truth *truth, unsigned seed, const struct point *like,
                           struct calibration *out);
 
-/* A window of it, with fresh processes; *random is the state of the noise. */
+/* A window of it, on the processes that have the number `set`: what is special about them is the
+ * same each time. *random is the state of the noise. */
 void tune_truth_look(const struct tune_truth *truth, const struct point *point, double window_s,
-                     uint64_t *random, struct tune_observation *out);
+                     uint64_t set, uint64_t *random, struct tune_observation *out);
 
 /* The whole: a tune with that many seconds on that machine, in time that is only counted. */
 struct tune_trial {
@@ -57,7 +71,11 @@ struct tune_trial {
     struct tune_judgement judgement;
     double best_ips,
         won_ips; /* true values: of the best that meets the constraints, of the winner */
+    /* True values, too: of the best that was measured; of the best and the worst of those that are
+     * reported as equal, 0 without any. */
+    double best_measured_ips, equal_most_ips, equal_least_ips;
     size_t space, measured;
+    unsigned sets; /* of processes that were started */
     double seconds;
 };
 enum status tune_trial_run(const struct tune_truth *truth, const struct tune_space *space,

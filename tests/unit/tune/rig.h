@@ -18,6 +18,7 @@ struct tune_rig {
     size_t count;
     struct tune_search *search;
     unsigned asked[RIG_MOST]; /* how often each point was */
+    size_t last_asked;
     unsigned steps;
     uint64_t noise; /* state of the random numbers */
 };

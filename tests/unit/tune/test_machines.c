@@ -8,38 +8,63 @@
 #include "tests/unit/tune/machine.h"
 
 #define MACHINES 20
+#define FEW (MACHINES / 4) /* where trials are long */
 
-static void machines(bool guided)
+/* Within 5% of the best of all in 95 of 100 trials, and never beyond the budget. */
+static void machines(unsigned count, bool guided, double budget_s)
 {
-    for (unsigned machine = 0; machine < MACHINES; machine++) {
+    unsigned near = 0, all = 0;
+    for (unsigned machine = 0; machine < count; machine++) {
         struct tune_truth truth;
         struct tune_space layouts;
-        tune_truth_make(machine, 0, &truth);
+        tune_truth_make(&tune_family_soft, machine, 0, &truth);
         assert_int_equal(tune_trial_space(&truth, &layouts), STATUS_OK);
         for (unsigned workload = 0; workload < TUNE_WORKLOADS; workload++) {
-            struct tune_trial trial = {.guided = guided, .budget_s = 300.0};
-            tune_truth_make(machine, workload, &truth);
+            struct tune_trial trial = {.guided = guided, .budget_s = budget_s};
+            tune_truth_make(&tune_family_soft, machine, workload, &truth);
             assert_int_equal(tune_trial_run(&truth, &layouts, machine, &trial), STATUS_OK);
-            if (trial.won_ips < 0.95 * trial.best_ips || 10 * trial.measured > trial.space)
-                fail_msg("machine %u, workload %u: %.1f%% of the best with %zu of %zu points",
-                         machine, workload, 100.0 * trial.won_ips / trial.best_ips, trial.measured,
-                         trial.space);
+            near += trial.won_ips >= 0.95 * trial.best_ips;
+            all++;
+            assert_true(10 * trial.measured <= trial.space);
             assert_true(trial.seconds <= trial.budget_s);
         }
         tune_space_release(&layouts);
     }
+    if (100 * near < 95 * all)
+        fail_msg("%u of %u trials within 5%% of the best", near, all);
 }
 
 static void test_machines_guided(void **state)
 {
     (void)state;
-    machines(true);
+    machines(MACHINES, true, 30.0);
 }
 
 static void test_machines_measured(void **state)
 {
     (void)state;
-    machines(false);
+    machines(MACHINES / 2, false, 300.0);
+}
+
+/* Machines with other formulas than those on which the search was developed. There it takes longer:
+ * in 30 s it comes as near in four of five trials only. */
+static void test_machines_of_the_other_family(void **state)
+{
+    (void)state;
+    unsigned near = 0;
+    for (unsigned i = 0; i < MACHINES * TUNE_WORKLOADS; i++) {
+        struct tune_truth truth;
+        struct tune_space layouts;
+        struct tune_trial trial = {.guided = true, .budget_s = 60.0};
+        tune_truth_make(&tune_family_usl, i / TUNE_WORKLOADS, i % TUNE_WORKLOADS, &truth);
+        assert_int_equal(tune_trial_space(&truth, &layouts), STATUS_OK);
+        assert_int_equal(tune_trial_run(&truth, &layouts, i / TUNE_WORKLOADS, &trial), STATUS_OK);
+        near += trial.won_ips >= 0.95 * trial.best_ips;
+        assert_true(trial.seconds <= trial.budget_s);
+        tune_space_release(&layouts);
+    }
+    if (near < MACHINES * TUNE_WORKLOADS * 9 / 10)
+        fail_msg("%u of %u trials within 5%% of the best", near, MACHINES * TUNE_WORKLOADS);
 }
 
 /* A limit at twice the least latency: most of the space breaks it. */
@@ -47,13 +72,13 @@ static void test_machines_with_a_limit(void **state)
 {
     (void)state;
     unsigned near = 0, all = 0;
-    for (unsigned machine = 0; machine < MACHINES / 2; machine++) {
+    for (unsigned machine = 0; machine < FEW; machine++) {
         struct tune_truth truth;
         struct tune_space layouts;
-        tune_truth_make(machine, 0, &truth);
+        tune_truth_make(&tune_family_soft, machine, 0, &truth);
         assert_int_equal(tune_trial_space(&truth, &layouts), STATUS_OK);
         for (unsigned workload = 0; workload < TUNE_WORKLOADS; workload++) {
-            tune_truth_make(machine, workload, &truth);
+            tune_truth_make(&tune_family_soft, machine, workload, &truth);
             double alone_us = tune_truth_p99_us(&truth, &layouts.plan.points[0]);
             struct tune_trial trial = {
                 .guided = machine % 2, .budget_s = 300.0, .max_p99_us = 2.0 * alone_us};
@@ -69,8 +94,8 @@ static void test_machines_with_a_limit(void **state)
         }
         tune_space_release(&layouts);
     }
-    assert_true(all >= MACHINES / 2 * TUNE_WORKLOADS - 2);
-    assert_true(near >= MACHINES / 2 * TUNE_WORKLOADS * 4 / 5);
+    assert_true(all >= FEW * TUNE_WORKLOADS - 1);
+    assert_true(near >= FEW * TUNE_WORKLOADS * 4 / 5);
 }
 
 /* One CPU for all that the workers do, with and without predictions. */
@@ -78,14 +103,14 @@ static void test_machines_with_one_cpu(void **state)
 {
     (void)state;
     unsigned near = 0, all = 0;
-    for (unsigned machine = 0; machine < MACHINES / 2; machine++) {
+    for (unsigned machine = 0; machine < FEW; machine++) {
         struct tune_truth truth;
         struct tune_space layouts;
-        tune_truth_make(machine, 0, &truth);
+        tune_truth_make(&tune_family_soft, machine, 0, &truth);
         assert_int_equal(tune_trial_space(&truth, &layouts), STATUS_OK);
         for (unsigned workload = 0; workload < TUNE_WORKLOADS; workload++) {
             struct tune_trial trial = {.guided = machine % 2, .budget_s = 300.0, .max_cpus = 1.0};
-            tune_truth_make(machine, workload, &truth);
+            tune_truth_make(&tune_family_soft, machine, workload, &truth);
             assert_int_equal(tune_trial_run(&truth, &layouts, machine, &trial), STATUS_OK);
             size_t winner = trial.judgement.winner;
             assert_true(winner != TUNE_NO_POINT);
@@ -103,6 +128,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_machines_guided),
         cmocka_unit_test(test_machines_measured),
+        cmocka_unit_test(test_machines_of_the_other_family),
         cmocka_unit_test(test_machines_with_a_limit),
         cmocka_unit_test(test_machines_with_one_cpu),
     };

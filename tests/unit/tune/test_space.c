@@ -47,6 +47,15 @@ static size_t with(bool (*has)(const struct point *point))
     return sum;
 }
 
+/* How many of the points on all GPUs have it. */
+static size_t with_on_all(bool (*has)(const struct point *point))
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < space.on_all_count; i++)
+        sum += has(&space.plan.points[space.on_all + i]);
+    return sum;
+}
+
 static bool as_graph(const struct point *p)
 {
     return p->work.launch == LAUNCH_GRAPH;
@@ -270,9 +279,19 @@ static void test_several_gpus(void **state)
     machine.gpus = 2;
     set(OPTION_MAX_PROCESSES, "8");
     make();
-    assert_int_equal(with(of_two_gpus), space.candidates);
+    assert_int_equal(with(of_two_gpus), 0);
     assert_int_equal(with(over_eight), 0);
-    assert_int_equal(with(daemon_each), 0);
+    assert_int_equal(with_on_all(daemon_each), 0);
+    /* Each layout once on one GPU, and once on all. */
+    assert_int_equal(space.gpus, 2);
+    assert_int_equal(space.cpus, 8);
+    assert_int_equal(space.on_all_count, space.candidates);
+    assert_int_equal(with_on_all(of_two_gpus), space.on_all_count);
+    for (size_t i = 0; i < space.candidates; i++) {
+        size_t on_all = tune_space_next_on_all(&space, i, 0);
+        assert_int_equal(on_all, space.on_all + i);
+        assert_int_equal(tune_space_next_on_all(&space, i, on_all + 1), space.plan.count);
+    }
     /* 8 CPUs of each: 16 times as many threads, and one for each of those that come to mind. */
     assert_int_equal(with(many_threads), 0);
     for (size_t i = 0; i < space.naive_count; i++) {
@@ -282,11 +301,21 @@ static void test_several_gpus(void **state)
     }
     set(OPTION_MPS_DAEMONS, "shared,per-gpu");
     make();
-    assert_true(with(daemon_each) > 0 && with(daemon_each) == with(over_mps) / 2);
+    assert_int_equal(with(daemon_each), 0);
+    assert_int_equal(with_on_all(daemon_each), with(over_mps));
+    assert_int_equal(with_on_all(over_mps), 2 * with(over_mps));
+    for (size_t i = 0; i < space.candidates; i++) {
+        size_t first = tune_space_next_on_all(&space, i, 0);
+        size_t second = tune_space_next_on_all(&space, i, first + 1);
+        assert_true(first < space.plan.count);
+        assert_int_equal(over_mps(&space.plan.points[i]), second < space.plan.count);
+    }
     /* As many as are given, and one number of them. */
     set(OPTION_GPUS_PER_POINT, "1");
     make();
     assert_int_equal(with(of_two_gpus), 0);
+    assert_int_equal(space.gpus, 1);
+    assert_int_equal(space.on_all_count, 0);
     assert_true(with(many_threads) > 0);
     set(OPTION_GPUS_PER_POINT, "1,2");
     refused("give 'gpus-per-point' as one number");

@@ -1,0 +1,328 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "orchestrator/tune/search_internal.h"
+
+/* Of a prediction whose error is not known, of a guess where there is none, and of the level of
+ * each: a calibration may be off, and how much a GPU does is not known without one. */
+#define PREDICTED_REL 0.15
+#define GUESSED_SD 0.7
+#define PREDICTED_LEVEL_SD 0.1
+#define GUESSED_LEVEL_SD 5.0
+
+/* How much of the error of a prediction depends on all features together. */
+#define PREDICTED_TOGETHER 0.07
+#define GUESSED_TOGETHER 0.3
+
+/* Of rounds against windows of a look. */
+#define SHIFT_SD 0.1
+
+/* Of what is predicted to do as much, fewer in flight are tried first: they wait for less. */
+#define IN_FLIGHT_COSTS 0.02
+
+/* A guess: this many iterations in flight do half of what any number of them could. */
+#define HALF_IN_FLIGHT 32.0
+
+/* Steps of a number feature and of a class, in the unit of distances. */
+#define NUMBER_STEP 0.25
+#define CLASS_STEP 0.5
+
+/* Two sets of processes of one layout differ by so much, as a share. */
+#define BETWEEN_REL 0.01
+
+/* A figure without an interval. */
+#define UNKNOWN_SD 0.3
+#define UNKNOWN_P99_SD 0.15
+#define CPUS_SD 0.05
+
+static double streams_of(const struct tune_candidate *one)
+{
+    return one->streams > 1 ? one->streams : 1.0;
+}
+
+double tune_in_flight(const struct tune_candidate *one)
+{
+    return (double)one->processes * one->threads * streams_of(one);
+}
+
+/* -- before any measurement -------------------------------------------------------------------- */
+
+static bool axis_varies(const struct tune_search *search, int axis)
+{
+    for (size_t i = 1; i < search->count; i++)
+        if (search->candidates[i].axes[axis] != search->candidates[0].axes[axis])
+            return true;
+    return false;
+}
+
+static double most_cpus(const struct tune_search *search)
+{
+    double most = 1.0;
+    for (size_t i = 0; i < search->count; i++)
+        most = fmax(most, search->candidates[i].cpus);
+    return most;
+}
+
+static void set_numbers(const struct tune_candidate *one, double cpus, double *out)
+{
+    double workers = (double)one->processes * one->threads, slots = one->threads * streams_of(one);
+    double numbers[] = {
+        log2(one->processes),
+        log2(one->threads),
+        log2(streams_of(one)),
+        log2(tune_in_flight(one)),
+        log2(fmax(1.0, workers / cpus)),
+        log2(fmax(1.0, slots / fmax(1.0, one->connections))),
+    };
+    for (size_t k = 0; k < TUNE_NUMBERS; k++)
+        out[k] = NUMBER_STEP * numbers[k];
+}
+
+/* What it does if nothing is predicted, in any unit. */
+static double guess(const struct tune_search *search, const struct tune_candidate *one)
+{
+    double turns = one->axes[TUNE_AXIS_MPS] ? 1.0 : one->processes;
+    double at_work = tune_in_flight(one) / turns;
+    double rate = log(at_work / (1.0 + at_work / HALF_IN_FLIGHT));
+    return search->rules.latency ? rate - log(tune_in_flight(one)) : rate;
+}
+
+/* Little's law, with a percentile a little above the mean. */
+static double guess_p99(const struct tune_search *search, const struct tune_candidate *one)
+{
+    if (one->mean_us > 0.0)
+        return log(1.3 * one->mean_us);
+    double value = guess(search, one);
+    return search->rules.latency ? -value : log(tune_in_flight(one)) - value;
+}
+
+static struct gp_point prior_of(const struct tune_search *search, enum tune_quantity quantity,
+                                const struct tune_candidate *one)
+{
+    double rel = one->predicted_rel > 0.0 ? one->predicted_rel : PREDICTED_REL;
+    if (quantity == TUNE_P99)
+        return (struct gp_point){.mean = guess_p99(search, one),
+                                 .sd = one->mean_us > 0.0 ? 1.5 * rel : GUESSED_SD};
+    if (quantity == TUNE_CPUS)
+        return (struct gp_point){.mean = log(one->cpus > 0.0 ? one->cpus : 1.0),
+                                 .sd = one->cpus > 0.0 ? 0.2 : GUESSED_SD};
+    if (one->predicted > 0.0)
+        return (struct gp_point){
+            .mean = log(one->predicted) - IN_FLIGHT_COSTS * log2(tune_in_flight(one)), .sd = rel};
+    return (struct gp_point){.mean = guess(search, one), .sd = GUESSED_SD};
+}
+
+enum status tune_belief_init(const struct tune_search *search, enum tune_quantity quantity,
+                             struct tune_belief *out)
+{
+    double cpus = most_cpus(search);
+    size_t features = TUNE_NUMBERS;
+    bool predicted = search->rules.predicted;
+    out->points = calloc(search->count + 1, sizeof *out->points);
+    if (!out->points)
+        return status_set(STATUS_MEMORY, "out of memory");
+    for (size_t i = 0; i < search->count; i++) {
+        out->points[i] = prior_of(search, quantity, &search->candidates[i]);
+        set_numbers(&search->candidates[i], cpus, out->points[i].features);
+    }
+    for (int axis = 0; axis < TUNE_AXES; axis++) {
+        if (!axis_varies(search, axis))
+            continue;
+        for (size_t i = 0; i < search->count; i++)
+            out->points[i].features[features] = search->candidates[i].axes[axis];
+        features++;
+    }
+    out->shape = (struct gp_shape){
+        .numbers = TUNE_NUMBERS,
+        .features = features,
+        .class_step = CLASS_STEP,
+        .level = predicted || quantity == TUNE_CPUS ? PREDICTED_LEVEL_SD : GUESSED_LEVEL_SD,
+        .together = predicted ? PREDICTED_TOGETHER : GUESSED_TOGETHER,
+        .shift = SHIFT_SD,
+        .scale = 1.0,
+        .length = 1.0,
+    };
+    return STATUS_OK;
+}
+
+void tune_belief_release(struct tune_belief *belief)
+{
+    gp_free(belief->gp);
+    free(belief->points);
+    *belief = (struct tune_belief){0};
+}
+
+/* -- measurements ------------------------------------------------------------------------------ */
+
+double tune_noise_of(const struct tune_observation *seen)
+{
+    bool bounded = seen->low > 0.0 && isfinite(seen->high) && seen->high > seen->low;
+    double within = bounded ? log(seen->high / seen->low) / (2.0 * 1.96) : UNKNOWN_SD;
+    if (!bounded && seen->low == seen->high && seen->low > 0.0)
+        within = 0.0;
+    return hypot(within, BETWEEN_REL);
+}
+
+/* What windows before the finals showed; false: nothing. */
+static bool look_of(const struct tune_search *search, enum tune_quantity quantity, size_t point,
+                    double *value, double *noise)
+{
+    const struct tune_state *state = &search->states[point];
+    const struct tune_observation *seen = &state->seen;
+    if (quantity == TUNE_VALUE) {
+        *value = state->looked / state->look_weight;
+        *noise = 1.0 / sqrt(state->look_weight);
+        return state->look_weight > 0.0;
+    }
+    double figure = quantity == TUNE_P99 ? seen->p99_us : seen->cpus;
+    bool bounded = seen->p99_low_us > 0.0 && seen->p99_high_us > seen->p99_low_us;
+    *value = log(figure);
+    *noise = quantity == TUNE_CPUS ? CPUS_SD
+             : bounded             ? log(seen->p99_high_us / seen->p99_low_us) / (2.0 * 1.96)
+                                   : UNKNOWN_P99_SD;
+    return figure > 0.0;
+}
+
+/* Rounds of a layout spread about as those of others do, until there are many of them. */
+static double round_noise(const struct tune_state *state)
+{
+    double mean = 0.0, squares = 0.0;
+    for (unsigned i = 0; i < state->rounds; i++)
+        mean += log(state->values[i]) / state->rounds;
+    for (unsigned i = 0; i < state->rounds; i++)
+        squares += pow(log(state->values[i]) - mean, 2.0);
+    return sqrt((4.0 * BETWEEN_REL * BETWEEN_REL + squares) / (3.0 + state->rounds));
+}
+
+static void observe_rounds(const struct tune_search *search, size_t point, size_t column,
+                           struct gp *gp)
+{
+    const struct tune_state *state = &search->states[point];
+    if (state->rounds == 0)
+        return;
+    double sum = 0.0;
+    for (unsigned i = 0; i < state->rounds; i++)
+        sum += log(state->values[i]);
+    gp_observe(gp, column, true, sum / state->rounds, round_noise(state) / sqrt(state->rounds));
+}
+
+/* A process over known points only, best first as they are; columns are their places in `known`. */
+static struct gp *make_small(const struct tune_search *search, enum tune_quantity quantity,
+                             const struct gp_shape *shape, const size_t *known, size_t count,
+                             bool rounds, struct gp_point *points)
+{
+    struct gp *gp;
+    for (size_t i = 0; i < count; i++)
+        points[i] = search->beliefs[quantity].points[known[i]];
+    if (gp_new(points, count, shape, 2 * count, &gp) != STATUS_OK)
+        return NULL;
+    for (size_t i = 0; i < count; i++) {
+        double value, noise;
+        if (look_of(search, quantity, known[i], &value, &noise))
+            gp_observe(gp, i, false, value, noise);
+        if (rounds)
+            observe_rounds(search, known[i], i, gp);
+    }
+    return gp;
+}
+
+static bool is_believed_more(const struct tune_search *search, size_t a, size_t b)
+{
+    bool a_fits = tune_fits(search, a), b_fits = tune_fits(search, b);
+    if (a_fits != b_fits)
+        return a_fits;
+    if (!a_fits)
+        return tune_excess(search, a) < tune_excess(search, b);
+    return search->states[a].believed > search->states[b].believed;
+}
+
+size_t tune_stand(const struct tune_search *search, size_t *out)
+{
+    size_t known[TUNE_LOOKS_MOST + 1], count = tune_leaders(search, known, TUNE_LOOKS_MOST);
+    struct gp_point *points = calloc(count + 1, sizeof *points);
+    struct gp_shape shape = search->beliefs[TUNE_VALUE].shape;
+    struct gp *gp =
+        points ? make_small(search, TUNE_VALUE, &shape, known, count, true, points) : NULL;
+    size_t best = 0;
+    for (size_t i = 0; i < count && gp; i++)
+        search->states[known[i]].believed = gp_mean(gp, i);
+    for (size_t i = 1; i < count; i++)
+        if (is_believed_more(search, known[i], known[best]))
+            best = i;
+    for (size_t i = 0; i < count && gp; i++)
+        search->states[known[i]].doubt = gp_sd_between(gp, i, best);
+    gp_free(gp);
+    free(points);
+    for (size_t i = 0; i < count; i++)
+        tune_rank(search, is_believed_more, known[i], out, i, TUNE_LOOKS_MOST);
+    return count;
+}
+
+/* The shape under which the measurements are likeliest, with some doubt about extremes. */
+static void fit(struct tune_search *search, enum tune_quantity quantity)
+{
+    static const double scales[] = {0.25, 0.5, 1.0, 2.0, 4.0, 8.0},
+                        lengths[] = {0.5, 1.0, 2.0, 4.0};
+    struct tune_belief *belief = &search->beliefs[quantity];
+    struct gp_point *points = calloc(search->known_count + 1, sizeof *points);
+    double best = -INFINITY;
+    struct gp_shape shape = belief->shape;
+    /* A guess stays one, however well it went where it was tried. */
+    size_t first = search->rules.predicted ? 0 : 1;
+    for (size_t s = first; points && s < sizeof scales / sizeof *scales; s++) {
+        for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
+            shape.scale = scales[s];
+            shape.length = lengths[l];
+            struct gp *gp = make_small(search, quantity, &shape, search->known, search->known_count,
+                                       false, points);
+            double doubt = 2.0 * pow(log(shape.scale), 2.0) + 0.5 * pow(log(shape.length), 2.0);
+            double likelihood = gp ? gp_likelihood(gp) - doubt : -INFINITY;
+            if (likelihood > best) {
+                best = likelihood;
+                belief->shape = shape;
+            }
+            gp_free(gp);
+        }
+    }
+    belief->fitted = search->known_count;
+    free(points);
+}
+
+void tune_belief_note(struct tune_search *search, size_t point, const struct tune_observation *seen)
+{
+    for (int quantity = 0; quantity < TUNE_QUANTITIES; quantity++) {
+        struct gp *gp = search->beliefs[quantity].gp;
+        double value, noise;
+        if (!gp || !look_of(search, (enum tune_quantity)quantity, point, &value, &noise))
+            continue;
+        if (quantity == TUNE_VALUE)
+            gp_observe(gp, point, false, log(seen->value), tune_noise_of(seen));
+        else
+            gp_observe(gp, point, false, value, noise);
+    }
+}
+
+enum status tune_belief_renew(struct tune_search *search, double growth)
+{
+    for (int quantity = 0; quantity < TUNE_QUANTITIES; quantity++) {
+        struct tune_belief *belief = &search->beliefs[quantity];
+        bool grown = (double)search->known_count > growth * (double)belief->fitted;
+        if (!belief->points || (belief->gp && !grown))
+            continue;
+        if (grown)
+            fit(search, (enum tune_quantity)quantity);
+        gp_free(belief->gp);
+        belief->gp = NULL;
+        enum status status = gp_new(belief->points, search->count, &belief->shape,
+                                    TUNE_LOOKS_MOST + TUNE_BATCH_MOST, &belief->gp);
+        if (status != STATUS_OK)
+            return status;
+        for (size_t i = 0; i < search->known_count; i++) {
+            double value, noise;
+            if (look_of(search, (enum tune_quantity)quantity, search->known[i], &value, &noise))
+                gp_observe(belief->gp, search->known[i], false, value, noise);
+        }
+    }
+    return STATUS_OK;
+}

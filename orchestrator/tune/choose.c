@@ -1,0 +1,360 @@
+#include <math.h>
+#include <stdlib.h>
+
+#include "orchestrator/tune/search_internal.h"
+
+/* Ceilings and predictions come from figures that are a few percent off. */
+#define CEILING_SLACK 1.1
+#define LATENCY_SLACK 1.4
+#define PREDICTED_CPU_SLACK 1.4
+
+/* Settings that never worked, and failed so often, are not tried again. */
+#define DEAD_AFTER 3
+
+/* Points that share processes, at most: each batch heeds what the last one showed. */
+#define CREW_MOST 6
+
+/* Started processes may be this many times as many as those that work (turns.h). */
+#define CREW_SHRINKS 4
+
+/* A look is not worth it if it is expected to gain less than this share. */
+#define GAIN_LEAST 0.0005
+
+/* Until this many have shown what predictions are worth. */
+#define LOOKS_LEAST 12
+
+/* Of a window whose like was not seen yet. */
+#define LOOK_NOISE 0.03
+
+/* What is likely enough to look at, and at most this many of them. */
+#define CHANCE_LEAST 0.01
+#define AHEAD_MOST 48
+
+void tune_add(struct tune_batch *batch, size_t point, double window_s)
+{
+    for (size_t i = 0; i < batch->count; i++)
+        if (batch->items[i].point == point)
+            return;
+    if (batch->count < TUNE_BATCH_MOST)
+        batch->items[batch->count++] = (struct tune_item){point, window_s};
+}
+
+double tune_seconds_of(const struct tune_search *search, size_t point, double window_s)
+{
+    const struct tune_costs *costs = &search->costs;
+    return costs->point_s + window_s + costs->start_s +
+           costs->process_s * search->candidates[point].processes;
+}
+
+/* -- what is worth a measurement at all -------------------------------------------------------- */
+
+static unsigned streams_of(const struct tune_candidate *one)
+{
+    return one->streams > 1 ? one->streams : 1;
+}
+
+/* What the driver refused it also refuses to more of the same. */
+static bool is_beyond_refused(const struct tune_search *search, size_t point)
+{
+    const struct tune_candidate *one = &search->candidates[point];
+    for (size_t i = 0; i < search->refused_count; i++) {
+        const struct tune_candidate *other = &search->candidates[search->refused[i]];
+        const struct tune_state *state = &search->states[search->refused[i]];
+        if (state->seen.outcome == TUNE_INFEASIBLE &&
+            one->axes[TUNE_AXIS_MPS] == other->axes[TUNE_AXIS_MPS] &&
+            one->processes >= other->processes && one->threads >= other->threads &&
+            streams_of(one) >= streams_of(other) && one->connections >= other->connections &&
+            one->axes[TUNE_AXIS_LAUNCH] == other->axes[TUNE_AXIS_LAUNCH])
+            return true;
+    }
+    return false;
+}
+
+/* A setting with which nothing has worked: for example a workload that cannot be a graph. */
+static bool has_dead_setting(const struct tune_search *search, size_t point)
+{
+    const uint32_t *axes = search->candidates[point].axes;
+    bool enough = search->refused_count >= DEAD_AFTER;
+    for (int axis = 0; axis < TUNE_AXES && enough; axis++) {
+        unsigned failed = 0, worked = 0;
+        for (size_t i = 0; i < search->refused_count; i++)
+            failed += search->candidates[search->refused[i]].axes[axis] == axes[axis];
+        for (size_t i = 0; i < search->known_count && failed >= DEAD_AFTER; i++)
+            worked += search->candidates[search->known[i]].axes[axis] == axes[axis];
+        if (worked == 0 && failed >= DEAD_AFTER)
+            return true;
+    }
+    return false;
+}
+
+/* Not tried, not ruled out by what was found of others, by its ceiling or by predictions. */
+static bool is_open(const struct tune_search *search, size_t best, size_t point)
+{
+    const struct tune_candidate *one = &search->candidates[point];
+    if (search->states[point].knowledge != TUNE_UNTRIED || one->excluded || one->outside)
+        return false;
+    if (is_beyond_refused(search, point))
+        return false;
+    if (search->rules.max_p99_us > 0.0 && one->mean_us > LATENCY_SLACK * search->rules.max_p99_us)
+        return false;
+    if (search->rules.max_cpus > 0.0 && one->cpus > PREDICTED_CPU_SLACK * search->rules.max_cpus)
+        return false;
+    if (one->ceiling > 0.0 && best != TUNE_NO_POINT && tune_meets(search, best) &&
+        one->ceiling * CEILING_SLACK < search->states[best].seen.low)
+        return false;
+    return true;
+}
+
+/* -- expected gain ----------------------------------------------------------------------------- */
+
+static double below(double x)
+{
+    return 0.5 * erfc(-x / M_SQRT2);
+}
+
+/* The mean of what is above `best` of a normal distribution. */
+static double improvement(double mean, double sd, double best)
+{
+    double z = (mean - best) / fmax(sd, 1e-9);
+    return (mean - best) * below(z) + sd * exp(-0.5 * z * z) / sqrt(2.0 * M_PI);
+}
+
+static double chance_below(const struct tune_belief *belief, size_t point, double limit)
+{
+    return below((log(limit) - gp_mean(belief->gp, point)) / fmax(gp_sd(belief->gp, point), 1e-3));
+}
+
+/* That a point is within the constraints. */
+static double chance_to_fit(const struct tune_search *search, size_t point)
+{
+    double chance = 1.0;
+    if (search->rules.max_p99_us > 0.0)
+        chance *= chance_below(&search->beliefs[TUNE_P99], point, search->rules.max_p99_us);
+    if (search->rules.max_cpus > 0.0)
+        chance *= chance_below(&search->beliefs[TUNE_CPUS], point,
+                               TUNE_CPU_SLACK * search->rules.max_cpus);
+    return chance;
+}
+
+/* What the choice of a batch works with. */
+struct choice {
+    struct tune_search *search;
+    struct gp *gp;
+    size_t *open, count; /* points that may be looked at */
+    double *fits;        /* the chance of each */
+    double best;         /* what is to be surpassed */
+    double noise;        /* of a look */
+};
+
+/* Of those that likely fit the highest mean; where none does anything is an improvement, and where
+ * nothing was measured what is to be hoped for. */
+static double incumbent(const struct tune_search *search, const struct gp *gp, const size_t *open,
+                        size_t count)
+{
+    double best = -INFINITY, most = -INFINITY, least = INFINITY;
+    for (size_t i = 0; i < search->known_count; i++) {
+        size_t point = search->known[i];
+        if (tune_may_win(search, point) && !search->states[point].dropped &&
+            tune_fits(search, point))
+            best = fmax(best, gp_mean(gp, point));
+    }
+    for (size_t i = 0; i < count; i++) {
+        double sd = search->beliefs[TUNE_VALUE].points[open[i]].sd;
+        most = fmax(most, gp_mean(gp, open[i]) - sd);
+        least = fmin(least, gp_mean(gp, open[i]) - sd);
+    }
+    if (isfinite(best))
+        return best;
+    return search->known_count > 0 ? least : most;
+}
+
+static bool is_untried(const struct choice *choice, size_t i)
+{
+    return choice->search->states[choice->open[i]].knowledge == TUNE_UNTRIED;
+}
+
+static double gain_of(const struct choice *choice, size_t i)
+{
+    double sd = gp_sd(choice->gp, choice->open[i]);
+    double gain = improvement(gp_mean(choice->gp, choice->open[i]), sd, choice->best);
+    /* A window shows less of what is nearly known already. */
+    double shown = 1.0 - choice->noise / hypot(choice->noise, sd);
+    return gain * choice->fits[i] * shown;
+}
+
+/* Whether the processes of one point can serve another one, as far as numbers show (turns.h). */
+static bool may_serve(const struct tune_candidate *started_for, const struct tune_candidate *one)
+{
+    return started_for->processes >= one->processes &&
+           started_for->axes[TUNE_AXIS_MPS] == one->axes[TUNE_AXIS_MPS] &&
+           (one->axes[TUNE_AXIS_MPS] ? started_for->processes <= CREW_SHRINKS * one->processes
+                                     : started_for->processes == one->processes) &&
+           started_for->connections == one->connections &&
+           started_for->axes[TUNE_AXIS_SCHEDULE] == one->axes[TUNE_AXIS_SCHEDULE] &&
+           started_for->axes[TUNE_AXIS_DAEMONS] == one->axes[TUNE_AXIS_DAEMONS] &&
+           started_for->axes[TUNE_AXIS_SHARE] == one->axes[TUNE_AXIS_SHARE];
+}
+
+/* Processes to be added to those of the batch so that they serve a point, too; below 0: they do
+ * not. */
+static int processes_to_add(const struct tune_search *search, const struct tune_batch *batch,
+                            size_t point)
+{
+    const struct tune_candidate *one = &search->candidates[point], *most = one;
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct tune_candidate *other = &search->candidates[batch->items[i].point];
+        if (other->processes > most->processes)
+            most = other;
+    }
+    unsigned started = 0;
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct tune_candidate *other = &search->candidates[batch->items[i].point];
+        started = other->processes > started ? other->processes : started;
+        if (batch->items[i].point == point || !may_serve(most, other))
+            return -1;
+    }
+    return may_serve(most, one) ? (int)most->processes - (int)started : -1;
+}
+
+static bool set_choice(struct tune_search *search, struct choice *out)
+{
+    size_t best = TUNE_NO_POINT;
+    if (tune_leaders(search, &best, 1) == 0)
+        best = TUNE_NO_POINT;
+    *out = (struct choice){.search = search,
+                           .gp = search->beliefs[TUNE_VALUE].gp,
+                           .noise = LOOK_NOISE,
+                           .open = calloc(search->count + 1, sizeof *out->open),
+                           .fits = calloc(search->count + 1, sizeof *out->fits)};
+    if (!out->open || !out->fits)
+        return false;
+    for (size_t i = 0; i < search->count; i++) {
+        bool again = tune_may_win(search, i) && !search->states[i].dropped;
+        if (again || (is_open(search, best, i) && !has_dead_setting(search, i)))
+            out->open[out->count++] = i;
+    }
+    /* Where nothing at all has worked it need not be the setting. */
+    for (size_t i = 0; i < search->count && out->count == 0; i++)
+        if (is_open(search, best, i))
+            out->open[out->count++] = i;
+    for (size_t i = 0; i < out->count; i++)
+        out->fits[i] = chance_to_fit(search, out->open[i]);
+    out->best = incumbent(search, out->gp, out->open, out->count);
+    return true;
+}
+
+static void release_choice(struct choice *choice)
+{
+    free(choice->open);
+    free(choice->fits);
+}
+
+/* Without predictions: one worker alone, with which the others are compared. */
+static void add_plainest(const struct choice *choice, double seconds_most, struct tune_batch *batch)
+{
+    const struct tune_search *search = choice->search;
+    size_t plainest = TUNE_NO_POINT;
+    for (size_t i = 0; i < choice->count; i++) {
+        size_t point = choice->open[i];
+        if (search->candidates[point].naive &&
+            (plainest == TUNE_NO_POINT || tune_in_flight(&search->candidates[point]) <
+                                              tune_in_flight(&search->candidates[plainest])))
+            plainest = point;
+    }
+    bool first = !search->rules.predicted && search->known_count + search->refused_count == 0;
+    if (!first || plainest == TUNE_NO_POINT ||
+        tune_seconds_of(search, plainest, search->look_s) > seconds_most)
+        return;
+    tune_add(batch, plainest, search->look_s);
+    gp_suppose(choice->gp, plainest, choice->noise);
+}
+
+bool tune_choose(struct tune_search *search, double seconds_most, struct tune_batch *batch,
+                 bool *too_dear)
+{
+    struct choice choice;
+    double window_s = search->look_s, spent_s = 0.0;
+    bool made = set_choice(search, &choice);
+    double least = search->known_count < LOOKS_LEAST ? 0.0 : GAIN_LEAST;
+    size_t rows = made ? gp_rows(choice.gp) : 0;
+    *too_dear = false;
+    if (made)
+        add_plainest(&choice, seconds_most, batch);
+    if (batch->count > 0)
+        spent_s = tune_seconds_of(search, batch->items[0].point, window_s);
+    while (made && batch->count < CREW_MOST) {
+        size_t first = TUNE_NO_POINT, joins = TUNE_NO_POINT;
+        double first_rate = 0.0, join_rate = 0.0, first_s = 0.0, join_s = 0.0;
+        for (size_t i = 0; i < choice.count; i++) {
+            double gain = gain_of(&choice, i);
+            if (!(gain > (is_untried(&choice, i) ? least : GAIN_LEAST)))
+                continue;
+            size_t point = choice.open[i];
+            double alone_s = tune_seconds_of(search, point, window_s);
+            if (alone_s > seconds_most)
+                *too_dear = true;
+            else if (gain / alone_s > first_rate) {
+                first_rate = gain / alone_s;
+                first = point;
+                first_s = alone_s;
+            }
+            int more = batch->count > 0 ? processes_to_add(search, batch, point) : -1;
+            double with_s = search->costs.point_s + window_s + search->costs.process_s * more;
+            if (more >= 0 && spent_s + with_s <= seconds_most && gain / with_s > join_rate) {
+                join_rate = gain / with_s;
+                joins = point;
+                join_s = with_s;
+            }
+        }
+        if (batch->count > 0 ? join_rate < first_rate || joins == TUNE_NO_POINT
+                             : first == TUNE_NO_POINT)
+            break;
+        size_t point = batch->count > 0 ? joins : first;
+        spent_s += batch->count > 0 ? join_s : first_s;
+        tune_add(batch, point, window_s);
+        gp_suppose(choice.gp, point, choice.noise);
+    }
+    if (made)
+        gp_forget(choice.gp, rows);
+    release_choice(&choice);
+    return batch->count > 0;
+}
+
+/* -- what was not measured --------------------------------------------------------------------- */
+
+static double chance_above(const struct choice *choice, size_t i, double value)
+{
+    double mean = gp_mean(choice->gp, choice->open[i]), sd = gp_sd(choice->gp, choice->open[i]);
+    return choice->fits[i] * below((mean - value) / fmax(sd, 1e-6));
+}
+
+void tune_look_ahead(struct tune_search *search, double share, double *chance, double *seconds)
+{
+    struct choice choice = {0};
+    *chance = *seconds = 0.0;
+    if (!search->beliefs[TUNE_VALUE].gp)
+        return;
+    bool made = tune_belief_renew(search, 1.0) == STATUS_OK && set_choice(search, &choice);
+    double value = made ? choice.best + log1p(share) : 0.0;
+    size_t rows = made ? gp_rows(choice.gp) : 0;
+    /* One after the other is set aside, with all that go with it. */
+    for (int step = 0; made && step < AHEAD_MOST; step++) {
+        size_t likeliest = TUNE_NO_POINT;
+        double most = CHANCE_LEAST;
+        for (size_t i = 0; i < choice.count; i++)
+            if (is_untried(&choice, i) && chance_above(&choice, i, value) > most) {
+                most = chance_above(&choice, i, value);
+                likeliest = i;
+            }
+        if (likeliest == TUNE_NO_POINT)
+            break;
+        /* Those that may be better stand or fall together: layouts of a plateau are alike. */
+        *chance = fmax(*chance, most);
+        *seconds += tune_seconds_of(search, choice.open[likeliest], search->look_s);
+        gp_suppose(choice.gp, choice.open[likeliest], choice.noise);
+        choice.fits[likeliest] = 0.0;
+    }
+    if (made)
+        gp_forget(choice.gp, rows);
+    release_choice(&choice);
+}

@@ -1,0 +1,159 @@
+#include "orchestrator/tune/gp.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* The share of its variance that a point has alone. */
+#define SHARE_ALONE 0.03
+
+struct gp {
+    const struct gp_point *points;
+    struct gp_shape shape;
+    size_t count, width; /* points; and behind them the shift */
+    size_t rows, rows_most;
+    double *factor; /* rows of width numbers */
+    double *mean, *variance;
+    double likelihood;
+};
+
+enum status gp_new(const struct gp_point *points, size_t count, const struct gp_shape *shape,
+                   size_t rows_most, struct gp **out)
+{
+    struct gp *gp = calloc(1, sizeof *gp);
+    if (!gp)
+        return status_set(STATUS_MEMORY, "out of memory");
+    gp->points = points;
+    gp->count = count;
+    gp->width = count + 1;
+    gp->shape = *shape;
+    gp->rows_most = rows_most;
+    gp->factor = calloc(gp->width * (rows_most + 1), sizeof *gp->factor);
+    gp->mean = calloc(gp->width, sizeof *gp->mean);
+    gp->variance = calloc(gp->width, sizeof *gp->variance);
+    if (!gp->factor || !gp->mean || !gp->variance) {
+        gp_free(gp);
+        return status_set(STATUS_MEMORY, "out of memory");
+    }
+    for (size_t i = 0; i < count; i++) {
+        double sd = shape->scale * points[i].sd;
+        gp->mean[i] = points[i].mean;
+        gp->variance[i] = shape->level * shape->level + sd * sd;
+    }
+    gp->variance[count] = shape->shift * shape->shift;
+    *out = gp;
+    return STATUS_OK;
+}
+
+void gp_free(struct gp *gp)
+{
+    if (!gp)
+        return;
+    free(gp->factor);
+    free(gp->mean);
+    free(gp->variance);
+    free(gp);
+}
+
+static double correlation(const struct gp_shape *shape, const double *a, const double *b)
+{
+    double far = 0.0, each = 0.0;
+    for (size_t k = 0; k < shape->numbers; k++) {
+        double apart = fabs(a[k] - b[k]) / shape->length;
+        far += apart;
+        each += 1.0 / (1.0 + apart);
+    }
+    for (size_t k = shape->numbers; k < shape->features; k++) {
+        double apart = a[k] == b[k] ? 0.0 : shape->class_step / shape->length;
+        far += apart;
+        each += 1.0 / (1.0 + apart);
+    }
+    return (1.0 - SHARE_ALONE - shape->together) * each / (double)shape->features +
+           shape->together * exp(-far);
+}
+
+/* Before any measurement. */
+static double prior(const struct gp *gp, size_t i, size_t j)
+{
+    const struct gp_shape *shape = &gp->shape;
+    const struct gp_point *a = &gp->points[i], *b = &gp->points[j];
+    double alone = i == j ? SHARE_ALONE : 0.0;
+    return shape->level * shape->level + shape->scale * shape->scale * a->sd * b->sd *
+                                             (alone + correlation(shape, a->features, b->features));
+}
+
+/* The covariance of all points with a measurement, as a new row: not yet divided by its sd. */
+static double *covariances(struct gp *gp, size_t point, bool shifted)
+{
+    double *row = gp->factor + gp->rows * gp->width;
+    for (size_t i = 0; i < gp->count; i++)
+        row[i] = prior(gp, i, point);
+    row[gp->count] = shifted ? gp->shape.shift * gp->shape.shift : 0.0;
+    for (size_t r = 0; r < gp->rows; r++) {
+        const double *known = gp->factor + r * gp->width;
+        double weight = known[point] + (shifted ? known[gp->count] : 0.0);
+        for (size_t i = 0; i < gp->width; i++)
+            row[i] -= weight * known[i];
+    }
+    return row;
+}
+
+void gp_observe(struct gp *gp, size_t point, bool shifted, double value, double noise_sd)
+{
+    if (gp->rows == gp->rows_most)
+        return;
+    double *row = covariances(gp, point, shifted);
+    double variance = row[point] + (shifted ? row[gp->count] : 0.0) + noise_sd * noise_sd;
+    double sd = sqrt(fmax(variance, 1e-12));
+    double miss = value - gp->mean[point] - (shifted ? gp->mean[gp->count] : 0.0);
+    for (size_t i = 0; i < gp->width; i++) {
+        row[i] /= sd;
+        gp->mean[i] += row[i] * miss / sd;
+        gp->variance[i] -= row[i] * row[i];
+    }
+    gp->likelihood -= 0.5 * miss * miss / (sd * sd) + log(sd);
+    gp->rows++;
+}
+
+void gp_suppose(struct gp *gp, size_t point, double noise_sd)
+{
+    double likelihood = gp->likelihood;
+    gp_observe(gp, point, false, gp->mean[point], noise_sd);
+    gp->likelihood = likelihood;
+}
+
+size_t gp_rows(const struct gp *gp)
+{
+    return gp->rows;
+}
+
+void gp_forget(struct gp *gp, size_t rows)
+{
+    while (gp->rows > rows) {
+        const double *row = gp->factor + --gp->rows * gp->width;
+        for (size_t i = 0; i < gp->width; i++)
+            gp->variance[i] += row[i] * row[i];
+    }
+}
+
+double gp_mean(const struct gp *gp, size_t point)
+{
+    return gp->mean[point];
+}
+
+double gp_sd(const struct gp *gp, size_t point)
+{
+    return sqrt(fmax(gp->variance[point], 0.0));
+}
+
+double gp_sd_between(const struct gp *gp, size_t a, size_t b)
+{
+    double covariance = prior(gp, a, b);
+    for (size_t r = 0; r < gp->rows; r++)
+        covariance -= gp->factor[r * gp->width + a] * gp->factor[r * gp->width + b];
+    return a == b ? 0.0 : sqrt(fmax(gp->variance[a] + gp->variance[b] - 2.0 * covariance, 0.0));
+}
+
+double gp_likelihood(const struct gp *gp)
+{
+    return gp->likelihood;
+}

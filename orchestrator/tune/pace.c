@@ -1,0 +1,137 @@
+#include <math.h>
+
+#include "common/clock.h"
+#include "orchestrator/campaign/estimate.h"
+#include "orchestrator/tune/internal.h"
+
+/* At the end of the budget, to end the daemon and to write what was found; of a small budget at
+ * most this share. */
+#define END_S 0.5
+#define END_SHARE 0.2
+
+/* What it takes to drain workers and to write a record, where that was not seen yet; and of a
+ * budget at most this share, however long it was seen to take. */
+#define STOP_S 0.05
+#define STOP_SHARE 0.1
+
+/* Iterations in a window, of the layout where they are shortest. */
+#define WINDOW_ITERATIONS 10.0
+
+/* Looks at a program, which starts anew for each, are at least so long, as a share of the start. */
+#define WINDOW_START_SHARE 0.25
+
+/* Nor does a window that was made longer take more than this share of the budget. */
+#define WINDOW_BUDGET_SHARE 0.125
+
+/* A start before the finals may take this share of the time that is left, or so often what is
+ * expected, whichever is more; the very first all of it. What takes longer hangs. An iteration may
+ * take as long, and in any case HANG_S. */
+#define LOOK_LEFT_SHARE 0.5
+#define LATE_START 4.0
+#define HANG_S 5.0
+
+/* How fast what measurements were seen to cost replaces what was thought. */
+#define LEARN 0.3
+
+static uint64_t ns_of(double seconds)
+{
+    return seconds > 0.0 ? (uint64_t)(1e9 * seconds) : 0;
+}
+
+void tune_pace_init(double budget_s, uint64_t started_ns, struct tune_pace *out)
+{
+    *out = (struct tune_pace){.budget_s = budget_s, .stop_s = STOP_S, .unready = TUNE_NO_POINT};
+    if (isfinite(budget_s))
+        out->deadline_ns = started_ns + ns_of(budget_s - fmin(END_S, END_SHARE * budget_s));
+    start_costs_init(ESTIMATE_START_S, ESTIMATE_START_PROCESS_S, &out->starts);
+}
+
+uint64_t tune_pace_end_ns(const struct tune_pace *pace)
+{
+    return pace->deadline_ns;
+}
+
+double tune_seconds_left(const struct tune *tune)
+{
+    uint64_t now_ns = clock_now_ns(), deadline_ns = tune->pace.deadline_ns;
+    if (!deadline_ns)
+        return INFINITY;
+    return now_ns < deadline_ns ? (double)(deadline_ns - now_ns) / 1e9 : 0.0;
+}
+
+static double late_start_s(const struct tune_pace *pace, const struct point *point)
+{
+    return LATE_START * (pace->starts.start_s + pace->starts.process_s * point_processes(point));
+}
+
+bool tune_pace_hangs(const struct tune *tune, const struct point *point, double seconds)
+{
+    return seconds > late_start_s(&tune->pace, point);
+}
+
+double tune_pace_window_s(const struct tune *tune, const struct point *point, enum tune_stage stage,
+                          double window_s)
+{
+    const struct tune_pace *pace = &tune->pace;
+    double least_s = WINDOW_ITERATIONS * pace->iteration_s;
+    /* How long its iterations and its start take is known from the first window. */
+    if (point_is_program(point) && pace->iteration_s <= 0.0)
+        least_s = tune->rules.final_s;
+    else if (point_is_program(point) && stage != TUNE_STAGE_FINAL)
+        least_s = fmax(least_s, WINDOW_START_SHARE / LATE_START * late_start_s(pace, point));
+    return fmax(window_s, fmin(least_s, WINDOW_BUDGET_SHARE * pace->budget_s));
+}
+
+bool tune_pace_limits(const struct tune *tune, const struct point *point, enum tune_stage stage,
+                      double window_s, struct round_limits *out)
+{
+    const struct tune_pace *pace = &tune->pace;
+    *out = tune->campaign.limits;
+    out->duration_ns = out->max_duration_ns = ns_of(window_s);
+    out->precision_rel = INFINITY;
+    if (!pace->deadline_ns)
+        return true;
+    uint64_t now_ns = clock_now_ns();
+    uint64_t end_ns = now_ns + out->duration_ns + point->work.warmup_ns + ns_of(pace->stop_s);
+    if (end_ns >= pace->deadline_ns)
+        return false;
+    double spare_s = (double)(pace->deadline_ns - end_ns) / 1e9;
+    if (stage != TUNE_STAGE_FINAL && tune->order > 0) {
+        double least_s = fmin(spare_s, late_start_s(pace, point));
+        spare_s = fmax(LOOK_LEFT_SHARE * spare_s, least_s);
+        uint64_t hang_ns = ns_of(fmax(spare_s, HANG_S));
+        out->timeout_ns = out->timeout_ns < hang_ns ? out->timeout_ns : hang_ns;
+    }
+    out->ready_by_ns = now_ns + ns_of(spare_s);
+    return true;
+}
+
+static void learn(double *known, double seen)
+{
+    *known += LEARN * (fmax(seen, 0.0) - *known);
+}
+
+void tune_pace_learn_stop(struct tune_pace *pace, double seconds)
+{
+    pace->stop_s = fmax(pace->stop_s, fmin(seconds, STOP_SHARE * pace->budget_s));
+}
+
+void tune_pace_learn(struct tune *tune, const struct point *point, const struct round_result *round,
+                     double asked_s, double seconds)
+{
+    struct tune_pace *pace = &tune->pace;
+    struct tune_costs *costs = &tune->costs;
+    double ready_s = round->reused ? 0.0 : round->ready_s;
+    double iteration_s = histogram_quantile_ns(&round->latency, 0.5) / 1e9;
+    if (round->status != STATUS_OK)
+        return;
+    if (!round->reused)
+        start_costs_learn(&pace->starts, point_processes(point), ready_s);
+    /* The search counts the processes of a GPU. */
+    costs->start_s = pace->starts.start_s;
+    costs->process_s = pace->starts.process_s * point_gpus(point);
+    learn(&costs->point_s, seconds - asked_s - ready_s);
+    tune_pace_learn_stop(pace, round->stop_s);
+    if (iteration_s > 0.0 && (pace->iteration_s <= 0.0 || iteration_s < pace->iteration_s))
+        pace->iteration_s = iteration_s;
+}

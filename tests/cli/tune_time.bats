@@ -1,0 +1,142 @@
+#!/usr/bin/env bats
+# mpsweep tune and its budget: whatever is slow or hangs, it ends in time and reports what it has.
+
+load helper
+
+PLAIN=(-m pinned --launch stream --schedule auto -b near --streams 1 -c default
+  --active-thread-percentage default)
+FEW=(-l threads:1,2 -l processes:2 -l processes+mps:2)
+TUNE=(tune --device emulated --kernels 5 --bytes 64K --warmup 0.05 --duration 0.2 -q "${PLAIN[@]}")
+
+record() { jq -c 'select(.type == "tune")' "$1"; }
+
+# holds FILTER FILE: of the tune's record.
+holds() {
+  record "$2" | jq -e "$1" >/dev/null || fail "does not hold of $(record "$2"): $1"
+}
+
+# keeps_to BUDGET STATUS OPTIONS...: a tune that ends within its budget, in seconds.
+keeps_to() {
+  local budget=$1 status=$2
+  shift 2
+  rm -f r.jsonl
+  expect "$status" "$MPSWEEP" "${TUNE[@]}" --budget "${budget}s" -o r.jsonl "$@" || return 1
+  holds ".budget_s == $budget and .seconds <= .budget_s" r.jsonl || return 1
+  tail -1 r.jsonl | jq -e ".type == \"footer\" and .seconds <= $budget" >/dev/null
+}
+
+@test "processes that are slow to start" {
+  export MPSWEEP_EMULATED_FAULT=cuDevicePrimaryCtxRetain=slow:1500
+  judged keeps_to 8 0 "${FEW[@]}"
+  holds '.ended == "budget" and .winner.value > 0' r.jsonl
+}
+
+@test "a budget that is less than a start takes" {
+  export MPSWEEP_EMULATED_FAULT=cuDevicePrimaryCtxRetain=slow:2500
+  judged keeps_to 2 4 "${FEW[@]}"
+  holds '.ended == "budget" and .verdict == "none" and .winner == null and .measured == 0' r.jsonl
+  grep -qE '^no layout was measured: .* had no window after [0-9.]+ s: give a longer --budget$' out
+}
+
+@test "a worker that hangs while it starts, in an iteration, and at its end" {
+  local fault
+  for fault in cuDevicePrimaryCtxRetain cuStreamSynchronize#20; do
+    MPSWEEP_EMULATED_FAULT=$fault=hang judged keeps_to 4 4 -l threads:1,2
+    holds '.verdict == "none" and .measured <= 2' r.jsonl
+  done
+  # What was measured before the end counts.
+  MPSWEEP_EMULATED_FAULT=cuModuleUnload=hang judged keeps_to 4 0 -l threads:1,2
+  holds '.winner.value > 0 and .ended == "budget"' r.jsonl
+}
+
+@test "clients of a daemon that hang" {
+  MPSWEEP_EMULATED_FAULT=cuStreamSynchronize#20=hang judged keeps_to 6 4 -l processes+mps:2
+}
+
+@test "a daemon that is slow to start, slow to answer, and slow to stop" {
+  local -x MPSWEEP_LIBEXEC_DIR=$WORK/programs
+  local mode
+  for mode in daemon=slow:1000 any=slow:400 quit=slow:300; do
+    daemon_is $mode
+    judged keeps_to 10 0 -l threads:1,2 -l processes+mps:2
+    holds '.winner.value > 0' r.jsonl
+  done
+}
+
+@test "a driver that does not describe its GPUs" {
+  start_of_queries() {
+    MPSWEEP_EMULATED_FAULT=cuInit=hang expect 1 timeout 60 "$MPSWEEP" "${TUNE[@]}" --budget 2s
+  }
+  start_of_queries
+  grep -q "mpsweep-worker' did not end in time" err
+}
+
+@test "lengths of kernels that take longer than the budget" {
+  printf '[workload a]\nstep = kernel duration=200us\n' >a.job
+  MPSWEEP_EMULATED_FAULT=cuDevicePrimaryCtxRetain=hang expect 4 timeout 60 "$MPSWEEP" tune a.job -w a \
+    --device emulated -q -l threads:1,2 --budget 2s -o r.jsonl
+  grep -q 'the budget of 2 s was over before a layout could be measured: give a longer --budget$' err
+  [ ! -e r.jsonl ]
+}
+
+@test "a calibration that takes longer than its share: the search goes by measuring" {
+  export MPSWEEP_EMULATED_FAULT=cuDevicePrimaryCtxRetain=slow:700
+  judged keeps_to 6 0 --guide calibration "${FEW[@]}"
+  holds '.guide == "measuring" and .winner.value > 0' r.jsonl
+  [ "$(jq -r .type r.jsonl | sed -n 2p)" = calibration ]
+  # And one that hangs.
+  MPSWEEP_EMULATED_FAULT=cuStreamSynchronize#3=hang judged keeps_to 5 4 --guide calibration "${FEW[@]}"
+  holds '.guide == "measuring"' r.jsonl
+}
+
+@test "a plug-in that hangs when it is loaded, and one that hangs when it begins" {
+  local plugin=(-w "$MPSWEEP_BUILD_DIR/tests/fakes/plugins/faulty.so") tune=("${TUNE[@]:0:3}" -q --budget 2s
+    --duration 0.2 -l threads:1 -o r.jsonl)
+  FAULTY_AT_LOAD=hang expect 4 timeout 60 "$MPSWEEP" "${tune[@]}" "${plugin[@]}"
+  grep -q 'the budget of 2 s was over before a layout could be measured' err
+  [ ! -e r.jsonl ]
+  expect 4 timeout 60 "$MPSWEEP" "${tune[@]}" "${plugin[@]}" --workload-options init:hang
+  holds '.verdict == "none" and .ended == "budget"' r.jsonl
+}
+
+# -- programs --------------------------------------------------------------------------------------
+
+# A program that takes $1 seconds to start, and $2 to end.
+slow_program() {
+  cat >slow.py <<END
+import threading, time
+import mpsweep
+
+time.sleep($1)
+
+def serve():
+    worker = mpsweep.Worker()
+    worker.ready()
+    while worker.running():
+        with worker:
+            time.sleep(0.02)
+    time.sleep($2)
+
+for _ in range(mpsweep.thread_count()):
+    threading.Thread(target=serve).start()
+END
+}
+
+program_keeps_to() {
+  local TUNE=(tune --device emulated --duration 0.2 --warmup 0.05 -q -c default -b near
+    --active-thread-percentage default)
+  keeps_to "$1" 0 -l threads:1,2 --rounds 2 -- python3 slow.py
+}
+
+@test "a program that is slow to start, or slow to end, comes to its finals" {
+  needs_python
+  slow_program 1.5 0
+  judged program_keeps_to 20
+  holds '.winner.rounds >= 2' r.jsonl
+  # A look of a quarter of the window would have two iterations.
+  jq -se 'map(select(.type == "point" and .tune.stage != "final" and .throughput_ips))
+    | length > 0 and all(.iterations >= 5)' r.jsonl
+  slow_program 0.2 1
+  judged program_keeps_to 20
+  holds '.winner.value > 0' r.jsonl
+}

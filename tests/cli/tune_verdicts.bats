@@ -1,0 +1,105 @@
+#!/usr/bin/env bats
+# What mpsweep tune reports of each verdict, and what reads it.
+
+load helper
+
+TUNE=(tune --device emulated --kernels 5 --bytes 64K --warmup 0.05 --duration 0.1 -q -m pinned
+  --launch stream --schedule auto -b near -c default --active-thread-percentage default --streams 1
+  -l threads:1,2,3 -l processes+mps:2 --budget 60s)
+
+# Measured once for all tests of this file.
+setup_file() {
+  BATS_MEASURED=$(mktemp -d /tmp/mpt.XXXXXX)
+  export BATS_MEASURED
+  (
+    cd "$BATS_MEASURED" || exit 1
+    "$MPSWEEP_BUILD_DIR/mpsweep" "${TUNE[@]}" -o r.jsonl >out 2>err
+  )
+}
+
+teardown_file() { rm -rf "$BATS_MEASURED"; }
+
+# prints CHANGE: the answer with its record changed by a filter, printed again.
+prints() {
+  jq -c "if .type == \"tune\" then .ended = \"complete\" | $1 else . end" "$BATS_MEASURED/r.jsonl" >r.jsonl
+  expect 0 "$MPSWEEP" "${TUNE[@]}" -o r.jsonl --resume
+}
+
+line() { grep -qE "^$1$" out || fail "no line is '$1'" "$(cat out)"; }
+
+@test "a winner" {
+  prints '.verdict = "winner" | .equal = [] | del(.preferred, .unfinished) | .margin = {over: 0, rel: 0.5, ci95: [0.4, 0.6]}'
+  line 'best layout for throughput: .*'
+  line 'margin over the next: \+50\.0% \(95%: \+40\.0% to \+60\.0%\)'
+  absent 'as good\|unfinished' out
+}
+
+@test "equals: all of them stand in the table, the first one is recommended" {
+  prints '.verdict = "equal" | .winner.point = 1 | .equal = [1, 2, 0] | del(.preferred, .unfinished, .margin)'
+  line '2 others are as good, as far as the data show'
+  [ "$(grep -c '^as good  ' out)" -eq 2 ]
+  [ "$(grep -E '^(best|as good)  ' out | awk '{print $1}' | xargs)" = "best as as" ]
+  prints '.verdict = "equal" | .winner.point = 1 | .equal = [1, 3] | del(.preferred, .unfinished, .margin)'
+  line '1 other is as good, as far as the data show'
+}
+
+@test "an unfinished search: what is reached of what is predicted, and what would suffice" {
+  local words
+  prints '.verdict = "unfinished" | .equal = [] | .unfinished =
+    {share: 0.47, of: 19100, better_chance: 0.62, budget_s: 74.2, command: "tune --budget 75s"}'
+  line 'unfinished: more time would probably find a better layout; 47% of the highest prediction \(19100 iterations/s\) is reached; a layout that does 5% more is 62% likely'
+  line 'best layout so far, for throughput: .*'
+  line 'what would probably suffice: mpsweep tune --budget 75s'
+  # Where nothing is predicted nothing is claimed.
+  prints '.verdict = "unfinished" | .equal = [] | .unfinished = {better_chance: 0}'
+  line 'unfinished: more time would probably find a better layout'
+  absent 'suffice' out
+  # It is deployed under its name.
+  expect 0 "$MPSWEEP" emit r.jsonl --format env -o deployed
+  grep -q 'the best so far of a tuning that is not finished' out
+}
+
+@test "the command of an unfinished search asks the same with more time" {
+  local again space=(tune --device emulated --kernels 5 --bytes 64K -m pinned,pageable -l threads:1,2
+    -l hybrid:2x2 --streams 1)
+  expect 0 "$MPSWEEP" "${space[@]}" -q --budget 3s -o r.jsonl
+  jq -se 'any(.unfinished.command)' r.jsonl >/dev/null || skip "no budget was named"
+  read -ra again <<<"$(jq -r 'select(.type == "tune") | .unfinished.command' r.jsonl)"
+  [[ "${again[*]}" =~ ^"tune --device emulated --layout threads:1 "(.*)" --output r.jsonl --quiet --resume --budget "[0-9]+s$ ]]
+  [[ " ${again[*]} " == *" --layout hybrid:2x2 "*" --memory pinned,pageable "* ]]
+  # The same space.
+  "$MPSWEEP" "${space[@]}" --list >before
+  "$MPSWEEP" "${again[@]}" --list >after
+  cmp before after
+}
+
+@test "no winner, and which layout came closest" {
+  jq -c 'if .type == "tune" then .ended = "complete" | .verdict = "none" | .closest = .winner | .winner = null
+    | .equal = [] else . end' "$BATS_MEASURED/r.jsonl" >r.jsonl
+  expect 4 "$MPSWEEP" "${TUNE[@]}" -o r.jsonl --resume
+  line 'no layout was found that surely meets the constraints'
+  line 'closest: .*'
+}
+
+@test "a tie of an earlier version is still read" {
+  prints '.verdict = "tie" | .winner.point = 1 | .tied = [1, 2] | del(.equal, .preferred, .unfinished, .margin)'
+  line '1 other is as good, as far as the data show'
+  grep -q '^as good  ' out
+  expect 0 "$MPSWEEP" plot r.jsonl --figure search -o search.gp
+  grep -q 'verdict: tie' search.gp
+  expect 0 "$MPSWEEP" emit r.jsonl --format env -o deployed
+  grep -q 'the winner of the tuning' out
+}
+
+@test "naive layouts for which no time was left" {
+  jq -c 'if .type == "tune" then .ended = "complete" | .naive[-1] |= {point, what, layout, status: "not measured"}
+    else . end' "$BATS_MEASURED/r.jsonl" >r.jsonl
+  local id
+  id=$(jq 'select(.type == "tune").naive[-1].point' r.jsonl)
+  jq -c "select(.type != \"point\" or .id != $id)" r.jsonl >less.jsonl
+  # The winner must be another one.
+  jq -c "if .type == \"tune\" and .winner.point == $id then .winner.point = 1 - .winner.point else . end" \
+    less.jsonl >r.jsonl
+  expect 0 "$MPSWEEP" "${TUNE[@]}" -o r.jsonl --resume
+  grep -qE '^N processes\+MPS .* not measured ' out
+}

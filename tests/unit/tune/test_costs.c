@@ -1,0 +1,85 @@
+/* What the start of workers is expected to cost, after some starts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "orchestrator/tune/costs.h"
+
+/* As on an H200. */
+#define START_S 0.4
+#define PROCESS_S 0.1
+
+static struct start_costs costs_of(const double (*starts)[2], unsigned count)
+{
+    struct start_costs costs;
+    start_costs_init(START_S, PROCESS_S, &costs);
+    for (unsigned i = 0; i < count; i++)
+        start_costs_learn(&costs, starts[i][0], starts[i][1]);
+    return costs;
+}
+
+static double expected(const struct start_costs *costs, double processes)
+{
+    return costs->start_s + costs->process_s * processes;
+}
+
+static void test_before_any_start_it_is_what_is_usual(void **state)
+{
+    (void)state;
+    struct start_costs costs = costs_of(NULL, 0);
+    assert_float_equal(expected(&costs, 16.0), 2.0, 1e-9);
+}
+
+/* Many of them load beside each other: the second is not as dear as the first. */
+static void test_a_program_that_loads_for_long(void **state)
+{
+    (void)state;
+    static const double starts[][2] = {{1, 5.0}, {1, 5.2}};
+    struct start_costs costs = costs_of(starts, 2);
+    assert_float_equal(expected(&costs, 1.0), 5.1, 0.2);
+    assert_in_range((uintmax_t)expected(&costs, 16.0), 5, 8);
+}
+
+static void test_processes_that_start_one_after_the_other(void **state)
+{
+    (void)state;
+    static const double starts[][2] = {{1, 1.0}, {16, 16.0}, {8, 8.1}, {2, 2.0}};
+    struct start_costs costs = costs_of(starts, 4);
+    assert_float_equal(expected(&costs, 32.0), 32.0, 2.0);
+    assert_float_equal(expected(&costs, 1.0), 1.0, 0.5);
+}
+
+static void test_nothing_costs_less_than_nothing(void **state)
+{
+    (void)state;
+    static const double starts[][2] = {{1, 3.0}, {48, 0.1}, {48, 0.1}};
+    struct start_costs costs = costs_of(starts, 3);
+    assert_true(costs.start_s >= 0.0 && costs.process_s >= 0.0);
+}
+
+/* A machine that has become slower is so from then on. */
+static void test_what_is_new_counts_for_more(void **state)
+{
+    (void)state;
+    static const double before[][2] = {{4, 1.0}, {4, 1.0}, {4, 1.0}, {4, 1.0}};
+    static const double after[][2] = {{4, 1.0}, {4, 1.0}, {4, 1.0}, {4, 1.0},
+                                      {4, 9.0}, {4, 9.0}, {4, 9.0}, {4, 9.0}};
+    struct start_costs costs = costs_of(before, 4);
+    assert_float_equal(expected(&costs, 4.0), 1.0, 0.1);
+    costs = costs_of(after, 8);
+    assert_true(expected(&costs, 4.0) > 5.5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_before_any_start_it_is_what_is_usual),
+        cmocka_unit_test(test_a_program_that_loads_for_long),
+        cmocka_unit_test(test_processes_that_start_one_after_the_other),
+        cmocka_unit_test(test_nothing_costs_less_than_nothing),
+        cmocka_unit_test(test_what_is_new_counts_for_more),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
