@@ -5,7 +5,7 @@ dist_doc_DATA += docs/ARCHITECTURE.md docs/binding.md docs/compare.md docs/deplo
 dist_man3_MANS = docs/mpsweep_workload.3
 dist_man5_MANS = docs/mpsweep-workload.5
 
-EXTRA_DIST += docs/rooms.txt
+EXTRA_DIST += docs/rooms.txt docs/claims.tsv
 
 resultsdir = $(docdir)/results
 dist_results_DATA = \
@@ -26,10 +26,18 @@ dist_results_DATA = \
     docs/results/h200-explain.jsonl docs/results/h200-ceilings.svg \
     docs/results/h200-question-b.jsonl docs/results/h200-launch.svg docs/results/h200-phases.svg \
     docs/results/h200-repeat-1.jsonl docs/results/h200-repeat-2.jsonl \
+    docs/results/h200-repeat-3.jsonl docs/results/h200-repeat-4.jsonl \
+    docs/results/h200-forum-short.jsonl docs/results/h200-fresh-mps.jsonl \
+    docs/results/h200-fresh-sliced.jsonl \
     docs/results/h200-remedies.jsonl \
     docs/results/h200-tune.jsonl docs/results/h200-tune.svg \
     docs/results/h200-tune-p99.jsonl docs/results/h200-tune-p99-again.jsonl \
     docs/results/h200-tune-cufft.jsonl \
+    docs/results/h200-calibration.jsonl docs/results/h200-random.jsonl \
+    docs/results/h200-tune-30s-1.jsonl docs/results/h200-tune-30s-2.jsonl \
+    docs/results/h200-tune-30s-3.jsonl docs/results/h200-tune-60s.jsonl \
+    docs/results/h200-tune-45s-p99.jsonl docs/results/h200-tune-45s-p99-again.jsonl \
+    docs/results/h200-tune-45s-detect.jsonl docs/results/h200-tune-45s-cufft.jsonl \
     docs/results/h200-tune-torch.jsonl docs/results/h200-tune-torch.svg \
     docs/results/h200-open-loop.jsonl docs/results/h200-fixed-work.jsonl \
     docs/results/h200-probes.jsonl docs/results/h200-probes.svg \
