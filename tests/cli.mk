@@ -15,6 +15,8 @@ slow_tests = \
 long_tests = \
     tests/cli/tune.bats \
     tests/cli/tune_streams.bats \
+    tests/cli/tune_time.bats \
+    tests/cli/tune_verdicts.bats \
     tests/cli/reuse.bats \
     tests/cli/program.bats \
     tests/cli/plugin.bats \
@@ -64,7 +66,8 @@ cli_tests = \
     tests/cli/explain.bats \
     tests/cli/plot.bats \
     tests/cli/doctor.bats \
-    tests/cli/layers.bats
+    tests/cli/layers.bats \
+    tests/cli/claims.bats
 # The lists themselves: 'make dist SLOW_TESTS=' must still distribute all tests.
 EXTRA_DIST += $(cli_tests) $(long_tests) $(slow_tests) \
     tests/cli/helper.bash tests/cli/emit.bash tests/cli/figures.bash tests/cli/mps.bash tests/cli/probe.bash tests/cli/slurm.bash \
@@ -81,6 +84,8 @@ endif
 one_thread_tests = \
     tests/cli/tune.bats \
     tests/cli/tune_streams.bats \
+    tests/cli/tune_time.bats \
+    tests/cli/tune_verdicts.bats \
     tests/cli/mps_kill.bats \
     tests/cli/emit_run.bats \
     tests/cli/emit_slurm.bats \
@@ -103,11 +108,12 @@ one_thread_tests = \
     tests/cli/plot.bats \
     tests/cli/doctor.bats \
     tests/cli/layers.bats \
+    tests/cli/claims.bats \
     tests/cli/mps_usage.bats \
     tests/cli/numa.bats \
     tests/cli/limits.bats \
     tests/cli/fakes.bats \
     tests/unit/bind/test_bind tests/unit/bind/test_bind_gpus tests/unit/bind/test_bind_table tests/unit/results/test_effect \
     tests/unit/statistics/test_histogram tests/unit/statistics/test_interval tests/unit/statistics/test_statistics \
-    tests/unit/statistics/test_steady tests/unit/tune/test_machines tests/unit/tune/test_search \
-    tests/unit/tune/test_space tests/unit/probes/test_verdict
+    tests/unit/statistics/test_steady tests/unit/tune/test_machines tests/unit/tune/test_families \
+    tests/unit/tune/test_search tests/unit/tune/test_gp tests/unit/tune/test_bounds tests/unit/tune/test_space tests/unit/probes/test_verdict

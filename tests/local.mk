@@ -37,7 +37,7 @@ check-axis: mpsweep$(EXEEXT)
 	$(srcdir)/tests/axis/check $(srcdir) ./mpsweep$(EXEEXT) CC="$(CC)" CFLAGS="-g -O0"
 .PHONY: check-axis
 EXTRA_DIST += tests/axis/check
-EXTRA_DIST += tests/lint.sh tests/check-layers tests/check-words tests/check-references tests/cppcheck-suppressions .clang-tidy
+EXTRA_DIST += tests/lint.sh tests/check-layers tests/check-words tests/check-references tests/check-claims tests/claims.jq tests/cppcheck-suppressions .clang-tidy
 
 # What the tests run, by room, in a build of its own: below coverage/, by gcc's gcov.
 coverage:
