@@ -345,7 +345,7 @@ const struct option_row option_table[OPTION_COUNT] = {
      1000, "3", "N", HOW,
      "Independent measurements of each point; no worker process serves two of them. The interval\n"
      "of one does not cover what differs from one set of processes to the next. tune: the most\n"
-     "of each finalist, 8 unless it is given."},
+     "of each finalist, 8 unless it is given, or 32 while it may or may not meet --max-p99."},
     {OPTION_SEED, "seed", 0, OPTION_KIND_INTEGER, 0, SWEEP, NULL, 0, 2147483647, "1", "N", HOW,
      "Of the random order in which points are measured; 0 keeps the plan's order.",
      .setting = {.type = SETTING_NUMBER64,

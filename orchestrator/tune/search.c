@@ -48,6 +48,10 @@ enum status tune_search_new(const struct tune_candidate *candidates, size_t coun
     search->final_s = rules->final_s;
     if (search->rules.rounds_most > TUNE_ROUNDS_MOST)
         search->rules.rounds_most = TUNE_ROUNDS_MOST;
+    if (search->rules.rounds_unsure < search->rules.rounds_most)
+        search->rules.rounds_unsure = search->rules.rounds_most;
+    if (search->rules.rounds_unsure > TUNE_ROUNDS_MOST)
+        search->rules.rounds_unsure = TUNE_ROUNDS_MOST;
     const bool matters[] = {
         [TUNE_VALUE] = true,
         [TUNE_P99] = rules->max_p99_us > 0.0,
@@ -338,11 +342,13 @@ static bool is_decided(struct tune_search *search, size_t *points, size_t *count
         return true;
     if (fewest < rules->rounds_least)
         return false;
+    /* Its percentile is not known well enough yet. */
+    if (!tune_meets(search, points[0])) {
+        unsigned most = tune_fits(search, points[0]) ? rules->rounds_unsure : rules->rounds_most;
+        return fewest >= most;
+    }
     if (fewest >= rules->rounds_most)
         return true;
-    /* Its percentile is not known well enough yet. */
-    if (!tune_meets(search, points[0]))
-        return false;
     if (*count == 1 || all_same(search, points, *count))
         return true;
     tune_mark_worse(search, points[0], points + 1, *count - 1, worse);

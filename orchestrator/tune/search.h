@@ -45,6 +45,7 @@ struct tune_rules {
     double window_s;                    /* of a first look */
     double final_s;                     /* of the finals */
     unsigned rounds_least, rounds_most; /* of the finals */
+    unsigned rounds_unsure;             /* as long as the best may or may not meet a limit */
     double budget_s;                    /* of all that was done and will be; 0: not known */
     bool latency;                       /* the value is the inverse of a latency */
     bool exhaustive;                    /* look at every point */

@@ -19,10 +19,11 @@
 #include "orchestrator/results/point.h"
 #include "orchestrator/tune/internal.h"
 
-/* The finals are this many rounds with this window; a job or the options give others, of rounds
- * the maximum. */
+/* The finals are this many rounds with this window, more as long as the best may or may not meet a
+ * limit; a job or the options give others, of rounds the maximum. */
 #define ROUNDS_LEAST 3
 #define ROUNDS_MOST 8
+#define ROUNDS_UNSURE 32
 #define FINAL_S 1.0
 
 /* A first look is so much shorter than a window of the finals, but not shorter than that. */
@@ -65,6 +66,7 @@ static enum status check_options(struct tune *tune)
         .final_s = duration_s,
         .rounds_least = rounds_given && rounds < ROUNDS_LEAST ? rounds : ROUNDS_LEAST,
         .rounds_most = rounds_given ? rounds : ROUNDS_MOST,
+        .rounds_unsure = rounds_given ? rounds : ROUNDS_UNSURE,
         .exhaustive = exhaustive,
     };
     tune->pace.warmup_ns =

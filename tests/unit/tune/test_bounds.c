@@ -29,7 +29,7 @@ static void test_the_winner_is_within_the_limit(void **state)
                      16);
 }
 
-static void test_a_limit_that_nobody_meets(void **state)
+static void test_a_limit_that_no_layout_meets(void **state)
 {
     (void)state;
     struct tune_rules limited = rig_rules;
@@ -63,6 +63,49 @@ static void test_a_percentile_without_upper_bound_meets_nothing(void **state)
     seen.p99_high_us = 1001.0;
     tune_search_note(rig.search, 3, &seen);
     assert_int_equal(rig_judge().verdict, TUNE_NONE);
+}
+
+/* Rounds of the finals of the only layout, until the search has enough. It surely meets the limit
+ * from so many rounds on. */
+static unsigned rounds_until_sure(const struct tune_rules *rules, unsigned sure_from)
+{
+    struct tune_batch batch;
+    unsigned rounds = 0;
+    rig_make_space();
+    rig.count = 1;
+    rig_begin(rules);
+    for (;;) {
+        tune_search_next(rig.search, 1000.0, &rig_cheap, &batch);
+        if (batch.count == 0)
+            return rounds;
+        bool final = batch.stage == TUNE_STAGE_FINAL;
+        rounds += final;
+        const struct tune_observation seen = {
+            .value = 100.0,
+            .low = 99.0,
+            .high = 101.0,
+            .ips = 1e6,
+            .p99_us = 10.0,
+            .p99_high_us = rounds >= sure_from ? 999.0 : 0.0,
+        };
+        if (final)
+            tune_search_note_round(rig.search, 0, seen.value, &seen);
+        else
+            tune_search_note(rig.search, 0, &seen);
+        assert_true(++rig.steps < 100);
+    }
+}
+
+static void test_finals_go_on_while_the_percentile_is_unsure(void **state)
+{
+    (void)state;
+    struct tune_rules limited = rig_rules;
+    limited.max_p99_us = 1000.0;
+    assert_int_equal(rounds_until_sure(&limited, 12), 8);
+    limited.rounds_unsure = 32;
+    assert_int_equal(rounds_until_sure(&limited, 2), 3);
+    assert_int_equal(rounds_until_sure(&limited, 12), 12);
+    assert_int_equal(rounds_until_sure(&limited, 100), 32);
 }
 
 /* A percentile of 800 us that may be that much; the first points are the faster ones. */
@@ -224,8 +267,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_the_winner_is_within_the_limit, rig_end),
-        cmocka_unit_test_teardown(test_a_limit_that_nobody_meets, rig_end),
+        cmocka_unit_test_teardown(test_a_limit_that_no_layout_meets, rig_end),
         cmocka_unit_test_teardown(test_a_percentile_without_upper_bound_meets_nothing, rig_end),
+        cmocka_unit_test_teardown(test_finals_go_on_while_the_percentile_is_unsure, rig_end),
         cmocka_unit_test_teardown(test_short_finals_keep_who_surely_meets_the_limit, rig_end),
         cmocka_unit_test_teardown(test_a_winner_surely_has_the_cpus, rig_end),
         cmocka_unit_test_teardown(test_what_takes_too_many_cpus_is_not_tried, rig_end),
