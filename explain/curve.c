@@ -176,6 +176,21 @@ static void add_runs(const struct curve_kind *kind, const struct calibration *ca
     }
 }
 
+/* Threads that never wait show how fast those that do can copy, too. */
+static void add_unsynced(const struct curve_kind *kind, const struct calibration *calibration,
+                         struct curve *out)
+{
+    struct curve_kind unsynced = *kind;
+    unsynced.sync = SYNC_NONE;
+    for (unsigned i = 0; i < calibration->run_count; i++) {
+        const struct calibration_run *run = &calibration->runs[i];
+        unsigned workers = workers_of(run);
+        if (is_of_kind(run, &unsynced) && workers > 1 && !has_knot(out, workers) &&
+            workers / run->ips < curve_s(out, workers))
+            add_knot(out, workers, workers / run->ips / plain_s(out, workers));
+    }
+}
+
 void curve_make(const struct curve_kind *kind, const struct calibration *calibration, double share,
                 struct curve *out)
 {
@@ -201,8 +216,25 @@ void curve_make(const struct curve_kind *kind, const struct calibration *calibra
     }
     if (!has_knot(out, 1.0))
         add_knot(out, 1.0, 1.0);
+    if (kind->memory == MEMORY_PAGEABLE && kind->sync == SYNC_STREAM &&
+        kind->launch == LAUNCH_STREAM)
+        add_unsynced(kind, calibration, out);
     if (share < 1.0)
         out->most_ips = find_most_ips(kind, calibration, share);
+}
+
+/* Beyond the last run: as the factor has it, or as from the run before, whichever is slower. */
+static double farther_s(const struct curve *curve, double workers)
+{
+    unsigned last = curve->count - 1;
+    double to = curve->workers[last], to_s = plain_s(curve, to) * curve->factor[last];
+    double plain = plain_s(curve, workers) * curve->factor[last];
+    if (last == 0)
+        return plain;
+    double from = curve->workers[last - 1];
+    double from_s = plain_s(curve, from) * curve->factor[last - 1];
+    double slope = fmin(fmax(log(to_s / from_s) / log(to / from), 0.0), 1.0);
+    return fmax(plain, to_s * pow(workers / to, slope));
 }
 
 double curve_s(const struct curve *curve, double workers)
@@ -215,7 +247,7 @@ double curve_s(const struct curve *curve, double workers)
     if (above == 0)
         return plain_s(curve, workers) * curve->factor[0];
     if (above == curve->count)
-        return plain_s(curve, workers) * curve->factor[curve->count - 1];
+        return farther_s(curve, workers);
     double from = log(curve->workers[above - 1]), to = log(curve->workers[above]);
     double part = (log(workers) - from) / (to - from);
     return plain_s(curve, workers) * pow(curve->factor[above - 1], 1.0 - part) *

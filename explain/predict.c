@@ -10,6 +10,9 @@
  * graphs of 2.3 to 3.4 ms do 1.4 to 1.7 times what 16 do; 32 processes of 2.1 ms 1.1 times. */
 #define TURN_S 8e-3
 
+/* Processes over MPS that keep the GPU and the host's memory busy. */
+#define MANY 16.0
+
 /* A point, and the curves of its workers: beside those of all processes, and of its own. */
 struct expected {
     const struct explain_point *point;
@@ -33,6 +36,13 @@ static bool launches_for_others(const struct explain_point *point)
     return ceiling_polls(point) && point->launch == LAUNCH_STREAM;
 }
 
+/* Whether pageable copies of a process wait for each other, which threads do asleep. */
+static bool waits_for_copies(const struct explain_point *point)
+{
+    return point->memory == MEMORY_PAGEABLE && point->threads > 1 &&
+           (point->launch == LAUNCH_GRAPH || point->sync == SYNC_NONE);
+}
+
 static void make_curves(struct expected *expected)
 {
     const struct explain_point *point = expected->point;
@@ -53,8 +63,10 @@ static void make_curves(struct expected *expected)
     curve_make(&kind, expected->calibration, share, &expected->others);
     kind.mps = point->mps;
     kind.awake = true;
-    kind.memory = MEMORY_PINNED;
+    if (!waits_for_copies(point))
+        kind.memory = MEMORY_PINNED;
     curve_make(&kind, expected->calibration, share, &expected->rows);
+    kind.memory = MEMORY_PINNED;
     kind.mps = true;
     kind.launch = LAUNCH_STREAM;
     curve_make(&kind, expected->calibration, share, &expected->unpaged);
@@ -63,14 +75,19 @@ static void make_curves(struct expected *expected)
     curve_make(&kind, expected->calibration, share, &expected->paged);
 }
 
+/* What an iteration over MPS takes longer with pageable copies, beside that many. */
+static double paged_longer_s(const struct expected *expected, double workers)
+{
+    return fmax(curve_s(&expected->paged, workers) - curve_s(&expected->unpaged, workers), 0.0);
+}
+
 /* What pageable copies of all processes cost a graph: as much as those of streams, whose runs show
  * how they share the host's memory. */
 static double paging_s(const struct expected *expected, double all)
 {
     if (expected->point->memory != MEMORY_PAGEABLE || expected->point->launch != LAUNCH_GRAPH)
         return 0.0;
-    double more = curve_s(&expected->paged, all) - curve_s(&expected->unpaged, all);
-    return fmax(more - (curve_s(&expected->paged, 1.0) - curve_s(&expected->unpaged, 1.0)), 0.0);
+    return fmax(paged_longer_s(expected, all) - paged_longer_s(expected, 1.0), 0.0);
 }
 
 /* Seconds of an iteration beside that many in all, that many of them in its process. */
@@ -93,13 +110,15 @@ static double beside_s(const struct expected *expected, double all, double own)
 static bool spins_in_line(const struct expected *expected)
 {
     const struct explain_point *point = expected->point;
-    return expected->awake && !ceiling_polls(point) &&
+    return expected->awake && !ceiling_polls(point) && !waits_for_copies(point) &&
            point->processes * point->threads > expected->calibration->cpus;
 }
 
-/* What of an iteration does not hold its queue: its copies. */
+/* What of an iteration does not hold its queue: its copies, unless others wait for them. */
 static double off_queue_s(const struct explain_point *point, const struct calibration *calibration)
 {
+    if (waits_for_copies(point))
+        return 0.0;
     double both = calibration->both_bytes_per_s;
     return both > 0.0 ? 2.0 * (double)point->work.bytes / both : 0.0;
 }
@@ -183,8 +202,9 @@ static double polling_ips(const struct expected *expected)
 /* -- turns of processes ------------------------------------------------------------------------ */
 
 /* Two processes that take turns show what a turn costs them; others' launches take as much more or
- * less as alone. */
-static double sliced_ips(const struct expected *expected, double one_ips)
+ * less as alone, and pageable copies as much as they take processes over MPS. 0: no run shows it.
+ */
+static double turn_s(const struct expected *expected)
 {
     const struct calibration *calibration = expected->calibration;
     const struct explain_point *point = expected->point;
@@ -192,14 +212,33 @@ static double sliced_ips(const struct expected *expected, double one_ips)
         const struct calibration_run *run = &calibration->runs[i];
         if (run->mps || run->processes < 2 || run->threads > 1 || run->streams > 1)
             continue;
-        double alone = calibration->single_stream_ips, other = alone;
-        if (point->launch == LAUNCH_GRAPH)
-            other = calibration->single_graph_ips;
-        double turn_s = 1.0 / run->ips + 1.0 / other - 1.0 / alone;
-        double many = one_ips / fmax(alone, 1e-9); /* more than one thread each */
-        return fmin(fmax(many, 1.0) / turn_s, point->processes * one_ips);
+        double seconds = 1.0 / run->ips;
+        if (point->launch == LAUNCH_GRAPH && calibration->single_graph_ips > 0.0)
+            seconds += 1.0 / calibration->single_graph_ips - 1.0 / calibration->single_stream_ips;
+        if (point->memory == MEMORY_PAGEABLE)
+            seconds += paged_longer_s(expected, MANY) / MANY;
+        return seconds;
     }
-    return one_ips;
+    return 0.0;
+}
+
+/* Processes that wait for the GPU's turn, and do the rest of an iteration beside each other: mean
+ * value analysis of a closed network. */
+static double sliced_ips(const struct expected *expected, double one_ips)
+{
+    const struct calibration *calibration = expected->calibration;
+    const struct explain_point *point = expected->point;
+    double alone = point->launch == LAUNCH_GRAPH ? calibration->single_graph_ips
+                                                 : calibration->single_stream_ips;
+    double many = fmax(one_ips / fmax(alone, 1e-9), 1.0); /* more than one thread each */
+    double in_turn_s = turn_s(expected) / many, rest_s = fmax(1.0 / one_ips - in_turn_s, 0.0);
+    double waiting = 0.0, ips = one_ips;
+    for (unsigned n = 1; n <= point->processes && in_turn_s > 0.0; n++) {
+        double there_s = in_turn_s * (1.0 + waiting);
+        ips = n / (there_s + rest_s);
+        waiting = ips * there_s;
+    }
+    return ips;
 }
 
 /* -- all of it --------------------------------------------------------------------------------- */
@@ -224,7 +263,7 @@ static double of_gpu_ips(const struct expected *expected)
 
 /* Parts of the half width of an interval, as shares; they add up as squares do. By how much
  * predictions were off, at 9 of 10 points, in the development set of docs/explain.md. */
-#define OFF_ALWAYS 0.07
+#define OFF_ALWAYS 0.09
 #define OFF_CROWDED 0.10   /* more threads that spin than CPUs */
 #define OFF_LAUNCHING 0.12 /* threads wait for the launches of others in their process */
 #define OFF_QUEUES 0.12    /* streams that share a hardware queue */
@@ -240,8 +279,6 @@ static double find_off(const struct expected *expected, double all)
 {
     const struct explain_point *point = expected->point;
     const struct curve *curve = point->mps ? &expected->over_mps : &expected->threads;
-    bool waits = point->memory == MEMORY_PAGEABLE && point->threads > 1 &&
-                 (point->launch == LAUNCH_GRAPH || point->sync == SYNC_NONE);
     double farther = fmax(log2(all / curve_reach(curve)), 0.0);
     double parts[] = {
         OFF_ALWAYS,
@@ -251,7 +288,7 @@ static double find_off(const struct expected *expected, double all)
             : 0.0,
         shares_queues(point) ? OFF_QUEUES : 0.0,
         point->launch == LAUNCH_STREAM && point->threads > 1 ? OFF_LAUNCHING : 0.0,
-        waits                              ? OFF_WAITING
+        waits_for_copies(point)            ? OFF_WAITING
         : point->memory == MEMORY_PAGEABLE ? OFF_PAGEABLE
                                            : 0.0,
         !point->mps && point->processes > 1 ? OFF_SLICED : 0.0,

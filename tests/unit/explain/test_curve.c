@@ -74,13 +74,19 @@ static struct explain_point point_of(bool mps, unsigned processes, unsigned thre
     };
 }
 
-static void assert_near(const struct explain_point *point, double ips, double tolerance)
+static void assert_near_by(const struct explain_point *point, const struct calibration *calibration,
+                           double ips, double tolerance)
 {
-    const struct calibration calibration = example();
-    double predicted = predict_ips(point, &calibration);
+    double predicted = predict_ips(point, calibration);
     if (fabs(predicted / ips - 1.0) > tolerance)
         fail_msg("%ux%ux%u: %.1f instead of %.1f", point->processes, point->threads, point->streams,
                  predicted, ips);
+}
+
+static void assert_near(const struct explain_point *point, double ips, double tolerance)
+{
+    const struct calibration calibration = example();
+    assert_near_by(point, &calibration, ips, tolerance);
 }
 
 static void figures_follow_from_runs(void **state)
@@ -170,6 +176,80 @@ static void turns_of_processes(void **state)
     }
 }
 
+/* A graph takes its process less alone, and in its turn: that does not count as a second thread. */
+static void turns_of_graphs(void **state)
+{
+    (void)state;
+    for (unsigned n = 2; n <= 8; n *= 2) {
+        struct explain_point point = point_of(false, n, 1);
+        point.launch = LAUNCH_GRAPH;
+        assert_near(&point, 1.0 / (1.25 * ALONE_S - 0.1 * ALONE_S), 1e-9);
+    }
+}
+
+#define PAGED_S (4.0 * ALONE_S)
+
+static struct calibration with_pageable(struct calibration_run run, double seconds)
+{
+    struct calibration calibration = example();
+    run.memory = MEMORY_PAGEABLE;
+    add_run(&calibration, run, seconds);
+    run.processes = run.threads = 1;
+    run.mps = false;
+    add_run(&calibration, run, PAGED_S);
+    derive_figures(&calibration);
+    return calibration;
+}
+
+/* Pageable copies are staged beside the turns of others, and lengthen a turn by what they cost
+ * processes over MPS. */
+static void turns_with_pageable_copies(void **state)
+{
+    (void)state;
+    const struct calibration calibration =
+        with_pageable((struct calibration_run){.mps = true, .processes = 16, .threads = 1},
+                      truth_s(16, true, false) + 16.0 * ALONE_S);
+    double turn_s = 1.25 * ALONE_S + ALONE_S;
+    for (unsigned n = 2; n <= 16; n *= 2) {
+        struct explain_point point = point_of(false, n, 1);
+        point.memory = MEMORY_PAGEABLE;
+        double ips = predict_ips(&point, &calibration), at_best = fmin(n / PAGED_S, 1.0 / turn_s);
+        assert_true(ips < 1.05 * at_best && ips > 0.6 * at_best);
+    }
+}
+
+/* Threads whose copies wait for each other wait asleep, and more of them do as much as 8. */
+static void copies_that_wait_take_no_cpu(void **state)
+{
+    (void)state;
+    const struct calibration calibration = with_pageable(
+        (struct calibration_run){.processes = 1, .threads = 8, .launch = LAUNCH_GRAPH},
+        8.0 * PAGED_S);
+    for (unsigned n = 8; n <= 128; n *= 4) {
+        struct explain_point point = point_of(false, 1, n);
+        point.memory = MEMORY_PAGEABLE;
+        point.launch = LAUNCH_GRAPH;
+        assert_near_by(&point, &calibration, 1.0 / PAGED_S, 0.02);
+    }
+}
+
+/* What threads that never wait copy, those that wait can copy. */
+static void unsynced_copies_are_a_bound(void **state)
+{
+    (void)state;
+    struct calibration calibration =
+        with_pageable((struct calibration_run){.processes = 1, .threads = 16}, 32.0 * PAGED_S);
+    struct explain_point point = point_of(false, 1, 8);
+    point.memory = MEMORY_PAGEABLE;
+    double before = predict_ips(&point, &calibration);
+    struct calibration_run run = {
+        .processes = 1, .threads = 8, .memory = MEMORY_PAGEABLE, .sync = SYNC_NONE};
+    add_run(&calibration, run, 4.0 * PAGED_S);
+    assert_near_by(&point, &calibration, 2.0 / PAGED_S, 1e-9);
+    calibration.runs[calibration.run_count - 1].ips = 0.1 * before;
+    assert_near_by(&point, &calibration, before, 1e-9);
+}
+
 static void intervals_grow_with_the_distance(void **state)
 {
     (void)state;
@@ -215,6 +295,10 @@ int main(void)
         cmocka_unit_test(spinning_takes_cpus),
         cmocka_unit_test(a_thread_that_polls),
         cmocka_unit_test(turns_of_processes),
+        cmocka_unit_test(turns_of_graphs),
+        cmocka_unit_test(turns_with_pageable_copies),
+        cmocka_unit_test(copies_that_wait_take_no_cpu),
+        cmocka_unit_test(unsynced_copies_are_a_bound),
         cmocka_unit_test(intervals_grow_with_the_distance),
         cmocka_unit_test(without_runs_there_is_no_interval),
     };

@@ -66,7 +66,7 @@ static void test_a_percentile_without_upper_bound_meets_nothing(void **state)
 }
 
 /* Rounds of the finals of the only layout, until the search has enough. It surely meets the limit
- * from so many rounds on. */
+ * from the given round on. */
 static unsigned rounds_until_sure(const struct tune_rules *rules, unsigned sure_from)
 {
     struct tune_batch batch;
