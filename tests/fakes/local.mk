@@ -4,6 +4,7 @@ check_PROGRAMS += \
     tests/fakes/nvidia-cuda-mps-control \
     tests/fakes/hold_process \
     tests/fakes/program \
+    tests/fakes/http-server \
     tests/fakes/cupti_other_clock.so \
     tests/fakes/numa.so \
     tests/fakes/lying_rename.so \
@@ -17,6 +18,9 @@ tests_fakes_hold_process_LDADD =
 
 tests_fakes_program_SOURCES = tests/fakes/program.c
 tests_fakes_program_LDADD = libmpsweep-client.a
+
+tests_fakes_http_server_SOURCES = tests/fakes/http_server.c
+tests_fakes_http_server_LDADD =
 
 tests_fakes_cupti_other_clock_so_SOURCES = tests/fakes/cupti_other_clock.c
 tests_fakes_cupti_other_clock_so_CFLAGS = $(AM_CFLAGS) -fPIC -fvisibility=hidden
