@@ -1,4 +1,5 @@
 #include "client/internal.h"
+#include "client/requests.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -340,15 +341,15 @@ EXPORT int mpsweep_try_begin(struct mpsweep *handle)
     return begin_at(handle);
 }
 
-EXPORT int mpsweep_end(struct mpsweep *handle)
+int client_end_answered(struct mpsweep *handle, uint64_t first_byte_ns, uint64_t last_byte_ns)
 {
     if (!handle)
         return 1;
     if (handle->phase != PHASE_RUNNING)
         return handle->phase != PHASE_OVER;
     if (handle->begin_ns) {
-        const struct iteration_times times = {.begin_ns = handle->begin_ns,
-                                              .end_ns = clock_now_ns()};
+        const struct iteration_times times = {
+            .begin_ns = handle->begin_ns, .first_byte_ns = first_byte_ns, .end_ns = last_byte_ns};
         recorder_add(&handle->recorder, &times);
         handle->begin_ns = 0;
         atomic_store_explicit(&handle->slot->at_work, 0, memory_order_release);
@@ -365,6 +366,27 @@ EXPORT int mpsweep_end(struct mpsweep *handle)
         advance(handle, SHM_STATE_FINISHED);
     }
     return 1;
+}
+
+EXPORT int mpsweep_end(struct mpsweep *handle)
+{
+    return client_end_answered(handle, 0, clock_now_ns());
+}
+
+void client_end_bad(struct mpsweep *handle, enum client_bad bad, const char *text)
+{
+    if (!handle || !handle->begin_ns)
+        return;
+    if (handle->phase == PHASE_RUNNING)
+        recorder_add_bad(&handle->recorder, handle->begin_ns, bad == CLIENT_BAD_ANSWER, text);
+    mpsweep_cancel(handle);
+}
+
+uint64_t client_next_start_ns(const struct mpsweep *handle)
+{
+    const struct pace *pace = &handle->thread->pace;
+    return handle->open_loop && handle->phase == PHASE_RUNNING ? pace->start_ns + pace->planned_ns
+                                                               : UINT64_MAX;
 }
 
 EXPORT void mpsweep_cancel(struct mpsweep *handle)

@@ -18,9 +18,27 @@ static uint64_t cpu_time_ns(clockid_t clock)
                : 0;
 }
 
+/* The process that is read, and its threads; 0: this one. */
+static struct {
+    clockid_t clock;
+    unsigned threads;
+} watched;
+
+void cpu_watch(pid_t process, unsigned threads)
+{
+    watched.threads = clock_getcpuclockid(process, &watched.clock) == 0 ? threads : 0;
+}
+
 void cpu_read(struct cpu_reading *out)
 {
     struct rusage usage;
+    if (watched.threads) {
+        uint64_t used_ns = cpu_time_ns(watched.clock);
+        *out = (struct cpu_reading){.wall_ns = clock_now_ns(),
+                                    .cpu_ns = used_ns / watched.threads,
+                                    .process_cpu_ns = used_ns};
+        return;
+    }
     *out = (struct cpu_reading){.wall_ns = clock_now_ns(),
                                 .cpu_ns = cpu_time_ns(CLOCK_THREAD_CPUTIME_ID),
                                 .process_cpu_ns = cpu_time_ns(CLOCK_PROCESS_CPUTIME_ID)};

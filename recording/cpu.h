@@ -4,12 +4,18 @@
  */
 #pragma once
 
+#include <sys/types.h>
+
 #include "shm/shm.h"
 
 struct cpu_reading {
     uint64_t wall_ns, cpu_ns, process_cpu_ns;
     uint64_t voluntary, involuntary; /* context switches: to wait, and because others wanted it */
 };
+
+/* From now on readings are of another process, as if each of its threads had used its part: the
+ * calling one only sends it requests. Processes that it starts do not count. */
+void cpu_watch(pid_t process, unsigned threads);
 
 /* Several system calls: not in the timed path. */
 void cpu_read(struct cpu_reading *out);

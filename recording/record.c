@@ -1,5 +1,7 @@
 #include "recording/record.h"
 
+#include <stdio.h>
+
 #include "common/clock.h"
 
 void recorder_init(struct recorder *recorder, const struct shm *shm, struct shm_slot *slot)
@@ -107,6 +109,9 @@ void recorder_add(struct recorder *recorder, const struct iteration_times *times
     if (from_ns >= settings->warmup_ns && from_ns < window_end_ns) {
         slot->iterations++;
         histogram_record(&slot->latency, latency_ns);
+        if (times->first_byte_ns)
+            histogram_record(&slot->first_byte,
+                             latency_ns - (times->end_ns - times->first_byte_ns));
         if (pace) {
             histogram_record(&slot->service, took_ns);
             slot->late += pace->late;
@@ -119,4 +124,21 @@ void recorder_add(struct recorder *recorder, const struct iteration_times *times
     atomic_store_explicit(&slot->last_end_ns, end_ns, memory_order_relaxed);
     uint64_t beats = atomic_load_explicit(&slot->heartbeat, memory_order_relaxed);
     atomic_store_explicit(&slot->heartbeat, beats + 1, memory_order_release);
+}
+
+void recorder_add_bad(struct recorder *recorder, uint64_t begin_ns, bool wrong, const char *text)
+{
+    struct shm_slot *slot = recorder->slot;
+    uint64_t from_ns = begin_ns - recorder->start_ns;
+    uint64_t window_end_ns =
+        atomic_load_explicit(&recorder->header->window_end_ns, memory_order_relaxed);
+    /* Its time does not belong to the next one. */
+    recorder->last_end_ns = clock_now_ns() - recorder->start_ns;
+    atomic_store_explicit(&slot->last_end_ns, recorder->last_end_ns, memory_order_relaxed);
+    if (from_ns < recorder->header->settings.warmup_ns || from_ns >= window_end_ns)
+        return;
+    if (slot->errors + slot->wrong_answers == 0)
+        snprintf(slot->bad, sizeof slot->bad, "%s", text);
+    slot->errors += !wrong;
+    slot->wrong_answers += wrong;
 }

@@ -10,6 +10,7 @@
 struct iteration_times {
     uint64_t begin_ns;
     uint64_t h2d_ns, launch_ns, sync_ns, d2h_ns; /* durations */
+    uint64_t first_byte_ns;                      /* of the answer to a request; 0: it is none */
     uint64_t end_ns;
     const uint64_t *call_ns; /* of single launch calls: the workload's, until it runs again */
     unsigned calls;
@@ -51,6 +52,10 @@ static inline void recorder_before(struct recorder *recorder)
  * alone.
  */
 void recorder_add(struct recorder *recorder, const struct iteration_times *times);
+
+/* Counts an iteration that began then and has no good end: a request without an answer, or with a
+ * wrong one. The first of them leaves its text. */
+void recorder_add_bad(struct recorder *recorder, uint64_t begin_ns, bool wrong, const char *text);
 
 /* Whether the worker's fixed work is done. */
 static inline bool recorder_has_finished(const struct recorder *recorder)

@@ -43,7 +43,7 @@
 #include "job/workload_mix.h"
 
 #define SHM_MAGIC UINT64_C(0x31706565777370bd) /* never valid UTF-8 text */
-#define SHM_VERSION 8
+#define SHM_VERSION 9
 
 /* Time slices in which progress is counted, the first beginning at the end of the warm-up. The
  * orchestrator picks slice_ns so that the longest window fits. */
@@ -212,6 +212,9 @@ struct shm_slot {
     struct histogram service; /* open loop: from the actual start */
     struct histogram h2d, launch, sync, d2h; /* phases; empty where the launch style hides them */
     struct histogram launch_call; /* single calls, sampled; empty where launch is a single call */
+    struct histogram first_byte;  /* of answers to requests, from where latency is from */
+    uint64_t errors, wrong_answers; /* requests begun within the window, and not in iterations */
+    char bad[128];                  /* the first of them; valid UTF-8 */
     struct shm_cpu cpu;           /* all zero where the warm-up did not end */
 };
 

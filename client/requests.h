@@ -1,0 +1,25 @@
+/*
+ * For our own program that sends requests to a server (load/): an iteration is a request, and some
+ * have no good answer. In its handles, beside what include/mpsweep/client.h has.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "include/mpsweep/client.h"
+
+/* Ends the iteration, as mpsweep_end(): when its answer began to arrive, and when it ended; moments
+ * of the clock. */
+int client_end_answered(struct mpsweep *handle, uint64_t first_byte_ns, uint64_t last_byte_ns);
+
+enum client_bad {
+    CLIENT_BAD_ERROR,  /* there was no answer */
+    CLIENT_BAD_ANSWER, /* a wrong one */
+};
+
+/* Ends the iteration as mpsweep_cancel() does, and counts it apart; text has the reason. */
+void client_end_bad(struct mpsweep *handle, enum client_bad bad, const char *text);
+
+/* A moment of the clock: the next planned start of the handle's thread; UINT64_MAX: there is none,
+ * or it does not run. */
+uint64_t client_next_start_ns(const struct mpsweep *handle);
