@@ -1,0 +1,165 @@
+#include "load/exchange.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+
+/* Of an answer that a text is expected in. */
+#define MOST_ANSWER (1 << 20)
+
+#define READY_MS 1000L
+
+static size_t take_answer(char *bytes, size_t size, size_t count, void *data)
+{
+    struct exchange *exchange = data;
+    size_t all = size * count, room = MOST_ANSWER - exchange->answer_bytes;
+    exchange->last_byte_ns = clock_now_ns();
+    if (!exchange->first_byte_ns)
+        exchange->first_byte_ns = exchange->last_byte_ns;
+    if (exchange->answer) {
+        size_t kept = all < room ? all : room;
+        memcpy(exchange->answer + exchange->answer_bytes, bytes, kept);
+        exchange->answer_bytes += kept;
+    }
+    return all;
+}
+
+/* Before the request goes out. libcurl would send one again, on a new connection, whose server has
+ * closed the connection instead of answering. */
+static int note_sent(void *data, char *remote, char *local, int remote_port, int local_port)
+{
+    struct exchange *exchange = data;
+    (void)remote;
+    (void)local;
+    (void)remote_port;
+    (void)local_port;
+    return exchange->sent++ > 0 ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
+}
+
+/* What all requests of this program have in common. The server is near: no proxy is between. */
+static void set_usual(CURL *easy, const char *url, long timeout_ms)
+{
+    curl_easy_setopt(easy, CURLOPT_URL, url);
+    curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
+    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, timeout_ms);
+}
+
+static bool add_header(struct exchange *exchange, const char *text)
+{
+    struct curl_slist *headers = curl_slist_append(exchange->headers, text);
+    if (headers)
+        exchange->headers = headers;
+    return headers != NULL;
+}
+
+static void set_request(const struct exchange *exchange)
+{
+    const struct load_options *options = exchange->options;
+    CURL *easy = exchange->easy;
+    if (options->body) {
+        curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)options->body_bytes);
+        curl_easy_setopt(easy, CURLOPT_POSTFIELDS, options->body);
+    } else if (strcmp(options->method, "HEAD") == 0) {
+        curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
+    } else if (strcmp(options->method, "POST") == 0) {
+        curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE, 0L);
+        curl_easy_setopt(easy, CURLOPT_POST, 1L);
+    }
+    curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, options->method);
+}
+
+enum status exchange_init(const struct load_options *options, struct exchange *out)
+{
+    *out = (struct exchange){.easy = curl_easy_init(), .options = options};
+    if (options->expected_text)
+        out->answer = malloc(MOST_ANSWER);
+    /* A body goes at once, whatever its length. */
+    if (!out->easy || (options->expected_text && !out->answer) || !add_header(out, "Expect:") ||
+        (options->header && !add_header(out, options->header)))
+        return status_set(STATUS_MEMORY, "out of memory for a connection");
+    set_usual(out->easy, options->url, (long)(options->timeout_ns / NS_PER_MS));
+    set_request(out);
+    curl_easy_setopt(out->easy, CURLOPT_HTTPHEADER, out->headers);
+    curl_easy_setopt(out->easy, CURLOPT_WRITEFUNCTION, take_answer);
+    curl_easy_setopt(out->easy, CURLOPT_WRITEDATA, out);
+    curl_easy_setopt(out->easy, CURLOPT_PREREQFUNCTION, note_sent);
+    curl_easy_setopt(out->easy, CURLOPT_PREREQDATA, out);
+    curl_easy_setopt(out->easy, CURLOPT_PRIVATE, out);
+    return STATUS_OK;
+}
+
+void exchange_release(struct exchange *exchange)
+{
+    curl_easy_cleanup(exchange->easy);
+    curl_slist_free_all(exchange->headers);
+    free(exchange->answer);
+    *exchange = (struct exchange){0};
+}
+
+void exchange_begin(struct exchange *exchange)
+{
+    exchange->first_byte_ns = exchange->last_byte_ns = 0;
+    exchange->sent = 0;
+    exchange->answer_bytes = 0;
+}
+
+static void describe_error(const struct load_options *options, CURLcode code, char text[128])
+{
+    if (code == CURLE_OPERATION_TIMEDOUT)
+        snprintf(text, 128, "no answer within %.3g s", (double)options->timeout_ns / NS_PER_S);
+    else if (code == CURLE_ABORTED_BY_CALLBACK || code == CURLE_GOT_NOTHING)
+        snprintf(text, 128, "the connection was closed without an answer");
+    else
+        snprintf(text, 128, "%s", curl_easy_strerror(code));
+}
+
+enum exchange_result exchange_judge(const struct exchange *exchange, CURLcode code, char text[128])
+{
+    const struct load_options *options = exchange->options;
+    long status = 0;
+    if (code != CURLE_OK) {
+        describe_error(options, code, text);
+        return EXCHANGE_ERROR;
+    }
+    curl_easy_getinfo(exchange->easy, CURLINFO_RESPONSE_CODE, &status);
+    bool good = options->expected_status ? status == options->expected_status
+                                         : status >= 200 && status <= 299;
+    if (!good) {
+        snprintf(text, 128, "HTTP %ld", status);
+        return EXCHANGE_WRONG;
+    }
+    if (options->expected_text && !memmem(exchange->answer, exchange->answer_bytes,
+                                          options->expected_text, strlen(options->expected_text))) {
+        snprintf(text, 128, "an answer of %zu bytes without '%.60s'", exchange->answer_bytes,
+                 options->expected_text);
+        return EXCHANGE_WRONG;
+    }
+    return EXCHANGE_GOOD;
+}
+
+static size_t drop_answer(char *bytes, size_t size, size_t count, void *data)
+{
+    (void)bytes;
+    (void)data;
+    return size * count;
+}
+
+bool exchange_is_ready(const struct load_options *options)
+{
+    CURL *easy = curl_easy_init();
+    long status = 0;
+    if (!easy)
+        return false;
+    set_usual(easy, options->ready ? options->ready : options->url, READY_MS);
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, drop_answer);
+    curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, options->ready ? 0L : 1L);
+    bool answers = curl_easy_perform(easy) == CURLE_OK;
+    if (answers)
+        curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+    curl_easy_cleanup(easy);
+    return answers && (!options->ready || (status >= 200 && status <= 299));
+}

@@ -1,0 +1,42 @@
+/*
+ * One connection to the server: an HTTP request on its way, and what its answer is worth.
+ */
+#pragma once
+
+#include <curl/curl.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/status.h"
+#include "load/options.h"
+
+struct exchange {
+    CURL *easy;
+    const struct load_options *options;
+    struct curl_slist *headers;
+    uint64_t first_byte_ns, last_byte_ns; /* moments of the clock; 0: none has come */
+    unsigned sent;                        /* how often the request went out */
+    char *answer;                         /* of an expected text: what has come so far */
+    size_t answer_bytes;
+};
+
+/* Before the first of them; the caller calls curl_global_init() before. exchange_release() ends it.
+ * STATUS_MEMORY is the only error. */
+enum status exchange_init(const struct load_options *options, struct exchange *out);
+void exchange_release(struct exchange *exchange);
+
+/* Before each request. */
+void exchange_begin(struct exchange *exchange);
+
+enum exchange_result {
+    EXCHANGE_GOOD,
+    EXCHANGE_ERROR, /* no whole answer came */
+    EXCHANGE_WRONG, /* one that is not as expected */
+};
+
+/* Judges an answer by curl's result; text (128 bytes) gets the reason of a bad one. */
+enum exchange_result exchange_judge(const struct exchange *exchange, CURLcode code, char text[128]);
+
+/* Asks a server once, and waits for it: whether a GET of options->ready has an answer of 200 to
+ * 299; without that URL, whether it takes connections. */
+bool exchange_is_ready(const struct load_options *options);

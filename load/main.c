@@ -1,0 +1,94 @@
+/*
+ * mpsweep-load: starts a server and sends it requests, each an iteration of a program's handle.
+ * orchestrator/crew/program.c puts it before a server's command, and it is not to be started by
+ * hand.
+ *
+ * It is to mpsweep what any program is that counts its iterations (include/mpsweep/client.h), with
+ * the server as its child: threads of the layout, with their streams, are requests in flight.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "client/requests.h"
+#include "common/clock.h"
+#include "load/exchange.h"
+#include "load/options.h"
+#include "load/server.h"
+#include "load/traffic.h"
+#include "recording/cpu.h"
+
+#define LOOK_NS (20 * NS_PER_MS)
+
+struct load {
+    struct load_options options;
+    struct server server;
+    struct mpsweep **handles;
+    unsigned count, threads;
+};
+
+static unsigned number_of(const char *variable)
+{
+    const char *text = getenv(variable);
+    return text ? (unsigned)strtoul(text, NULL, 10) : 0;
+}
+
+static enum status open_handles(struct load *load)
+{
+    load->threads = number_of("MPSWEEP_THREADS");
+    load->count = load->threads * number_of("MPSWEEP_STREAMS");
+    load->handles = calloc(load->count ? load->count : 1, sizeof *load->handles);
+    if (!load->handles)
+        return status_set(STATUS_MEMORY, "out of memory for handles");
+    for (unsigned i = 0; i < load->count; i++)
+        load->handles[i] = mpsweep_open((int)i);
+    if (load->count == 0 || !load->handles[0])
+        return status_set(STATUS_USAGE, "started by mpsweep, not by hand");
+    return STATUS_OK;
+}
+
+/* How long it may take is for mpsweep to decide. */
+static enum status await_server(const struct load *load)
+{
+    enum status status = STATUS_OK;
+    while (status == STATUS_OK && !mpsweep_stop_requested(load->handles[0])) {
+        if (exchange_is_ready(&load->options))
+            return STATUS_OK;
+        clock_sleep_until(clock_now_ns() + LOOK_NS);
+        status = server_check(&load->server);
+    }
+    return status;
+}
+
+static enum status run(struct load *load, int argc, char **argv)
+{
+    enum status status = load_options_read(argc, argv, &load->options);
+    if (status == STATUS_OK)
+        status = open_handles(load);
+    if (status == STATUS_OK)
+        status = server_start(&load->options, &load->server);
+    if (status == STATUS_OK)
+        status = await_server(load);
+    if (status != STATUS_OK || mpsweep_stop_requested(load->handles[0]))
+        return status;
+    /* The server is what is measured. */
+    cpu_watch(load->server.pid, load->threads);
+    return traffic_run(&load->options, &load->server, load->handles, load->count);
+}
+
+int main(int argc, char **argv)
+{
+    struct load load = {0};
+    curl_global_init(CURL_GLOBAL_DEFAULT);
+    enum status status = run(&load, argc, argv);
+    for (unsigned i = 0; load.handles && i < load.count; i++) {
+        if (status != STATUS_OK)
+            mpsweep_fail(load.handles[i], status_text());
+        mpsweep_close(load.handles[i]);
+    }
+    if (status != STATUS_OK && (!load.handles || !load.handles[0]))
+        fprintf(stderr, "mpsweep-load: %s\n", status_text());
+    free(load.handles);
+    load_options_release(&load.options);
+    curl_global_cleanup();
+    return status == STATUS_OK ? EXIT_SUCCESS : EXIT_FAILURE;
+}

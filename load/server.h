@@ -1,0 +1,21 @@
+/*
+ * The server that requests go to: a child of mpsweep-load, which its supervisor ends with it.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "common/status.h"
+#include "load/options.h"
+
+struct server {
+    pid_t pid;
+    int pidfd;
+};
+
+/* It inherits this process's CPUs and its output. STATUS_NOT_FOUND and others as child_spawn(). */
+enum status server_start(const struct load_options *options, struct server *out);
+
+/* STATUS_WORKER with its ending if it has ended. */
+enum status server_check(const struct server *server);

@@ -1,0 +1,195 @@
+#include "load/traffic.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "client/requests.h"
+#include "common/clock.h"
+#include "load/exchange.h"
+
+/* How often to look for what makes no event: the stop, the start, the end of the server. */
+#define LOOK_MS 5
+
+/* A connection that got no answer rests: a server that refuses all would be asked all the time. */
+#define REST_NS (10 * NS_PER_MS)
+
+struct stream {
+    struct mpsweep *handle;
+    struct exchange exchange;
+    uint64_t rests_until_ns;
+    bool busy, over;
+};
+
+struct traffic {
+    const struct load_options *options;
+    const struct server *server;
+    CURLM *multi;
+    struct stream *streams;
+    unsigned count;
+    int timer_fd; /* of the next planned start */
+};
+
+static struct stream *stream_of(CURL *easy)
+{
+    char *exchange = NULL;
+    curl_easy_getinfo(easy, CURLINFO_PRIVATE, &exchange);
+    return (struct stream *)(void *)(exchange - offsetof(struct stream, exchange));
+}
+
+/* -- the first request ------------------------------------------------------------------------- */
+
+/* Until the server has answered one well, the workers are not ready. */
+static enum status check_first(struct traffic *traffic)
+{
+    char text[128];
+    struct exchange *exchange = &traffic->streams[0].exchange;
+    exchange_begin(exchange);
+    CURLcode code = curl_easy_perform(exchange->easy);
+    enum status status = server_check(traffic->server);
+    if (status != STATUS_OK || exchange_judge(exchange, code, text) == EXCHANGE_GOOD)
+        return status;
+    return status_set(STATUS_WORKER, "its first request: %s", text);
+}
+
+/* -- the loop ---------------------------------------------------------------------------------- */
+
+/* Returns how many streams are not over. */
+static unsigned begin_requests(struct traffic *traffic)
+{
+    unsigned left = 0;
+    uint64_t now_ns = clock_now_ns();
+    for (unsigned i = 0; i < traffic->count; i++) {
+        struct stream *stream = &traffic->streams[i];
+        bool rests = stream->rests_until_ns > now_ns && !mpsweep_stop_requested(stream->handle);
+        if (!stream->busy && !stream->over && !rests) {
+            int begun = mpsweep_try_begin(stream->handle);
+            stream->over = begun == 0;
+            stream->busy = begun > 0;
+            if (begun > 0) {
+                exchange_begin(&stream->exchange);
+                curl_multi_add_handle(traffic->multi, stream->exchange.easy);
+            }
+        }
+        left += !stream->over;
+    }
+    return left;
+}
+
+static void end_request(struct stream *stream, CURLcode code)
+{
+    char text[128];
+    const struct exchange *exchange = &stream->exchange;
+    enum exchange_result result = exchange_judge(exchange, code, text);
+    stream->busy = false;
+    if (result == EXCHANGE_GOOD) {
+        /* One without a body ends where it is noticed. */
+        uint64_t now_ns = clock_now_ns();
+        bool empty = exchange->first_byte_ns == 0;
+        client_end_answered(stream->handle, empty ? now_ns : exchange->first_byte_ns,
+                            empty ? now_ns : exchange->last_byte_ns);
+        return;
+    }
+    client_end_bad(stream->handle, result == EXCHANGE_ERROR ? CLIENT_BAD_ERROR : CLIENT_BAD_ANSWER,
+                   text);
+    if (result == EXCHANGE_ERROR)
+        stream->rests_until_ns = clock_now_ns() + REST_NS;
+}
+
+static bool end_requests(const struct traffic *traffic)
+{
+    bool any = false;
+    int queued;
+    for (CURLMsg *message; (message = curl_multi_info_read(traffic->multi, &queued)) != NULL;) {
+        CURL *easy = message->easy_handle;
+        CURLcode code = message->data.result;
+        curl_multi_remove_handle(traffic->multi, easy);
+        end_request(stream_of(easy), code);
+        any = true;
+    }
+    return any;
+}
+
+/* Planned starts come at their microsecond, which a wait in milliseconds would miss. */
+static void set_timer(const struct traffic *traffic)
+{
+    uint64_t next_ns = UINT64_MAX;
+    for (unsigned i = 0; i < traffic->count; i++) {
+        const struct stream *stream = &traffic->streams[i];
+        uint64_t start_ns = client_next_start_ns(stream->handle);
+        if (!stream->busy && !stream->over && start_ns < next_ns)
+            next_ns = start_ns;
+    }
+    struct itimerspec timer = {0};
+    if (next_ns != UINT64_MAX)
+        timer.it_value = (struct timespec){.tv_sec = (time_t)(next_ns / NS_PER_S),
+                                           .tv_nsec = (long)(next_ns % NS_PER_S)};
+    timerfd_settime(traffic->timer_fd, TFD_TIMER_ABSTIME, &timer, NULL);
+}
+
+static enum status loop(struct traffic *traffic)
+{
+    enum status status = STATUS_OK;
+    struct curl_waitfd timer = {.fd = traffic->timer_fd, .events = CURL_WAIT_POLLIN};
+    while (status == STATUS_OK && begin_requests(traffic) > 0) {
+        int running;
+        if (curl_multi_perform(traffic->multi, &running) != CURLM_OK)
+            return status_set(STATUS_WORKER, "libcurl fails");
+        if (end_requests(traffic))
+            continue;
+        set_timer(traffic);
+        curl_multi_poll(traffic->multi, &timer, 1, LOOK_MS, NULL);
+        status = server_check(traffic->server);
+    }
+    return status;
+}
+
+/* -- all of it --------------------------------------------------------------------------------- */
+
+static enum status make_streams(struct traffic *traffic, struct mpsweep *const *handles)
+{
+    traffic->multi = curl_multi_init();
+    traffic->streams = calloc(traffic->count, sizeof *traffic->streams);
+    traffic->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (!traffic->multi || !traffic->streams)
+        return status_set(STATUS_MEMORY, "out of memory for connections");
+    if (traffic->timer_fd < 0)
+        return status_set(STATUS_SYSTEM, "cannot make a timer: %s", strerror(errno));
+    curl_multi_setopt(traffic->multi, CURLMOPT_MAXCONNECTS, (long)traffic->count);
+    for (unsigned i = 0; i < traffic->count; i++) {
+        enum status status = exchange_init(traffic->options, &traffic->streams[i].exchange);
+        if (status != STATUS_OK)
+            return status;
+        traffic->streams[i].handle = handles[i];
+    }
+    return STATUS_OK;
+}
+
+static void release(struct traffic *traffic)
+{
+    for (unsigned i = 0; traffic->streams && i < traffic->count; i++) {
+        struct stream *stream = &traffic->streams[i];
+        if (stream->busy)
+            curl_multi_remove_handle(traffic->multi, stream->exchange.easy);
+        exchange_release(&stream->exchange);
+    }
+    free(traffic->streams);
+    curl_multi_cleanup(traffic->multi);
+    if (traffic->timer_fd >= 0)
+        close(traffic->timer_fd);
+}
+
+enum status traffic_run(const struct load_options *options, const struct server *server,
+                        struct mpsweep *const *handles, unsigned count)
+{
+    struct traffic traffic = {.options = options, .server = server, .count = count, .timer_fd = -1};
+    enum status status = make_streams(&traffic, handles);
+    if (status == STATUS_OK)
+        status = check_first(&traffic);
+    if (status == STATUS_OK)
+        status = loop(&traffic);
+    release(&traffic);
+    return status;
+}
