@@ -29,10 +29,19 @@ enum bind_policy {
 /* Over MPS on several GPUs. */
 enum mps_daemons { MPS_DAEMONS_SHARED, MPS_DAEMONS_PER_GPU };
 
+/* What is sent to a program that is a server. Texts are NULL where they are not given; URLs have
+ * placeholders. */
+struct point_requests {
+    const char *request; /* NULL: it is not a server */
+    const char *ready, *header, *body, *expect;
+    uint64_t timeout_ns;
+};
+
 /* A program of the user's in the place of our workers; command NULL: none. What it points to
  * belongs to the job. */
 struct point_program {
     char *const *command; /* with placeholders, NULL-ended */
+    struct point_requests requests;
     int64_t seed;
     unsigned port;   /* the lowest to give to a process */
     const char *log; /* directory for what they print, NULL: none */

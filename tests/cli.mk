@@ -19,6 +19,7 @@ long_tests = \
     tests/cli/tune_verdicts.bats \
     tests/cli/reuse.bats \
     tests/cli/program.bats \
+    tests/cli/server.bats \
     tests/cli/plugin.bats \
     tests/cli/probe_more.bats \
     tests/cli/signals.bats \

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "shm/shm.h"
+#include "wire/load.h"
 #include "wire/program.h"
 #include "common/child.h"
 #include "common/clock.h"
@@ -20,12 +21,14 @@
 /* The time that killed processes get to end. */
 #define ORPHANS_NS (10 * NS_PER_S)
 
-static bool uses_port(char *const *command)
+static bool uses_port(const struct point_program *program)
 {
-    for (; *command; command++)
-        if (placeholders_use(*command, PLACEHOLDER_PORT))
+    const struct point_requests *requests = &program->requests;
+    for (char *const *word = program->command; *word; word++)
+        if (placeholders_use(*word, PLACEHOLDER_PORT))
             return true;
-    return false;
+    return (requests->request && placeholders_use(requests->request, PLACEHOLDER_PORT)) ||
+           (requests->ready && placeholders_use(requests->ready, PLACEHOLDER_PORT));
 }
 
 /* One search for all processes of a crew. */
@@ -35,7 +38,7 @@ static enum status find_ports(const struct point *point, unsigned *port)
         return STATUS_OK;
     enum status status = ports_find(point->program.port, point_processes(point), port);
     /* A program that does not use the port need not have one. */
-    return uses_port(point->program.command) ? status : STATUS_OK;
+    return uses_port(&point->program) ? status : STATUS_OK;
 }
 
 static enum status find_log(const struct point *point, unsigned index, char path[PATH_MAX])
@@ -47,6 +50,45 @@ static enum status find_log(const struct point *point, unsigned index, char path
         snprintf(path, PATH_MAX, "%s/point-%u-process-%u.log", directory, point->id, index);
     return length < PATH_MAX ? STATUS_OK
                              : status_set(STATUS_USAGE, "'%s' is too long a path", directory);
+}
+
+static void add_filled(const char *option, const char *text, const struct placeholders *values,
+                       struct word_list *words)
+{
+    if (!text)
+        return;
+    word_list_add(words, "--%s", option);
+    word_list_take(words, placeholders_fill(text, values));
+}
+
+static void add_text(const char *option, const char *text, struct word_list *words)
+{
+    if (!text)
+        return;
+    word_list_add(words, "--%s", option);
+    word_list_add(words, "%s", text);
+}
+
+/* In front of a server's command: what starts it and sends it requests. */
+static enum status add_load(const struct point_requests *requests,
+                            const struct placeholders *values, struct word_list *words)
+{
+    char path[PATH_MAX];
+    if (!requests->request)
+        return STATUS_OK;
+    enum status status = path_find(PATH_HELPER, LOAD_PROGRAM, path, sizeof path);
+    if (status != STATUS_OK)
+        return status;
+    word_list_add(words, "%s", path);
+    add_filled(LOAD_REQUEST, requests->request, values, words);
+    add_filled(LOAD_READY, requests->ready, values, words);
+    add_text(LOAD_HEADER, requests->header, words);
+    add_text(LOAD_BODY, requests->body, words);
+    add_text(LOAD_EXPECT, requests->expect, words);
+    word_list_add(words, "--" LOAD_TIMEOUT);
+    word_list_add(words, "%" PRIu64, requests->timeout_ns);
+    word_list_add(words, "--");
+    return STATUS_OK;
 }
 
 static enum status make_words(const struct program *program, const struct session *session,
@@ -80,9 +122,10 @@ static enum status make_words(const struct program *program, const struct sessio
         .seed = point->program.seed,
         .gpu = gpu_at(session->gpus, point_gpu_of(point, index))->uuid,
     };
+    enum status status = add_load(&point->program.requests, &values, words);
     for (char *const *word = point->program.command; *word; word++)
         word_list_take(words, placeholders_fill(*word, &values));
-    return STATUS_OK;
+    return status;
 }
 
 /* Adds what mpsweep.py needs: itself, behind the user's own path, and the library that it loads.

@@ -11,6 +11,11 @@ struct workload_found {
     struct point found;
 };
 
+/* Checks what a program that is a server is asked for, and that there is nothing for one that is
+ * not. STATUS_USAGE names the option. */
+enum status requests_check(const struct options *options, char *const *command,
+                           const struct point_requests *requests);
+
 /* Finds out what a point's word for the workload stands for, and sets its kind, its mix and its
  * word. STATUS_USAGE, STATUS_NOT_FOUND and STATUS_SYSTEM list what there is, or why a program
  * cannot be run; and with a program no setting of the point may be one that it would not heed. */

@@ -5,7 +5,7 @@ orchestrator_plan_libplan_a_SOURCES = \
     orchestrator/plan/internal.h orchestrator/plan/placeholders.c \
     orchestrator/plan/placeholders.h orchestrator/plan/plan.c orchestrator/plan/plan.h \
     orchestrator/plan/plan_id.c orchestrator/plan/plugin.c orchestrator/plan/plugin.h \
-    orchestrator/plan/point.c orchestrator/plan/point.h \
+    orchestrator/plan/point.c orchestrator/plan/point.h orchestrator/plan/requests.c \
     orchestrator/plan/settings.c orchestrator/plan/settings.h \
     orchestrator/plan/shares.c orchestrator/plan/shares.h orchestrator/plan/turns.c \
     orchestrator/plan/turns.h orchestrator/plan/workload.c

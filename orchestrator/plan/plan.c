@@ -142,7 +142,9 @@ static enum status add_section(struct plan *plan, void **known, const struct job
     const struct options *options = &section->options;
     const struct point base = base_of(job, section);
     struct workload_found found = {0};
-    enum status status = find_axes(options, axes, &count);
+    enum status status = requests_check(options, job->command, &base.program.requests);
+    if (status == STATUS_OK)
+        status = find_axes(options, axes, &count);
     if (status != STATUS_OK)
         return status;
     do {

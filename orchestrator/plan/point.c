@@ -15,6 +15,11 @@ bool point_is_program(const struct point *point)
     return point->work.workload == WORKLOAD_PROGRAM;
 }
 
+bool point_is_server(const struct point *point)
+{
+    return point_is_program(point) && point->program.requests.request;
+}
+
 bool point_is_builtin(const struct point *point)
 {
     return point->work.workload == WORKLOAD_CHAIN || point->work.workload == WORKLOAD_DELAY;

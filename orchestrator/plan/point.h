@@ -14,6 +14,9 @@ bool point_over_mps(const struct point *point);
 /* Whether it is a program of the user's. */
 bool point_is_program(const struct point *point);
 
+/* Whether that is a server, which mpsweep sends requests. */
+bool point_is_server(const struct point *point);
+
 /* Whether it is one of the program's own, which the options of the workload describe. */
 bool point_is_builtin(const struct point *point);
 

@@ -122,7 +122,9 @@ static unsigned places_of(const struct point *point)
            (point->work.workload == WORKLOAD_CHAIN ? PLACE_CHAIN : 0) |
            (point->work.workload == WORKLOAD_DELAY ? PLACE_DELAY : 0) |
            (single ? PLACE_PAGEABLE_STREAM : 0) | (point_is_open(point) ? PLACE_OPEN : 0) |
-           (point->work.arrival == ARRIVAL_POISSON ? PLACE_POISSON : 0);
+           (point->work.arrival == ARRIVAL_POISSON ? PLACE_POISSON : 0) |
+           (point_is_program(point) ? PLACE_PROGRAM : 0) |
+           (point_is_server(point) ? PLACE_SERVER : 0);
 }
 
 bool setting_applies(const struct option_row *row, const struct point *point)

@@ -119,8 +119,8 @@ static enum status find_program(const struct job *job, struct point *point)
         if (status != STATUS_OK)
             return status;
     }
-    /* Better known now than after the first point. */
     enum status status = STATUS_OK;
+    /* Better known now than after the first point. */
     if (!strchr(job->command[0], '{'))
         status = child_find_program(job->command[0], path);
     if (status != STATUS_OK)

@@ -39,6 +39,12 @@ void record_add_time(json_t *record, const struct point *point, const struct rou
 /* A worker's means of the phases and its use of a CPU, as fields of its entry of per_worker. */
 void record_add_worker_time(json_t *entry, const struct round_worker *worker);
 
+/* -- requests.c -- */
+
+/* "requests" and "first_byte_us" of a server, and a warning where answers were bad. */
+void record_add_requests(json_t *record, const struct point *point,
+                         const struct round_result *result);
+
 /* -- openloop.c -- */
 
 /* "rate" of a point with an open loop, and a warning where it is saturated. */

@@ -51,6 +51,8 @@ static const struct field fields[] = {
     {"fairness_jain", TABLE},
     {"fixed", TABLE},
     {"workloads", TABLE},
+    {"requests", NOT_READ},
+    {"first_byte_us", TABLE},
     {"stalled", TABLE},
     {"warnings", TABLE},
     {"other_clients", TABLE},

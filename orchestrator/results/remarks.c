@@ -164,10 +164,32 @@ void table_print_rounds(FILE *out, const json_t *points)
         single += json_array_size(rounds) == 1;
     }
     if (single > 0)
-        fprintf(out,
-                "\nrounds   %s one: 95%% is that of one set of processes, and another may differ by "
-                "more (--rounds 3)\n",
-                single == measured ? "all points have" : "some points have");
+        fprintf(
+            out,
+            "\nrounds   %s one: 95%% is that of one set of processes, and another may differ by "
+            "more (--rounds 3)\n",
+            single == measured ? "all points have" : "some points have");
+}
+
+/* An answer that comes at once has its first byte when it has its last. */
+#define STREAMED 0.9
+
+void table_print_first_bytes(FILE *out, const json_t *points)
+{
+    bool first = true;
+    for (size_t i = 0; i < json_array_size(points); i++) {
+        const json_t *point = json_array_get(points, i);
+        const json_t *times = json_object_get(point, "first_byte_us");
+        char name[POINT_TEXT_BYTES], p50[32], p99[32];
+        double median_us = number_at(json_object_get(point, "latency_us"), "p50");
+        if (!times || !(number_at(times, "p50") < STREAMED * median_us))
+            continue;
+        point_name(point, name);
+        fprintf(out, "%sanswers  %s: first byte p50 %s ms, p99 %s ms\n", first ? "\n" : "", name,
+                text_number(number_at(times, "p50") / 1e3, p50, sizeof p50),
+                text_number(number_at(times, "p99") / 1e3, p99, sizeof p99));
+        first = false;
+    }
 }
 
 static void print_mix(FILE *out, const json_t *point, const json_t *workloads)

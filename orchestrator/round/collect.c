@@ -30,6 +30,24 @@ double round_cpus_in_use(const struct point *point, const struct round_result *r
     return point_processes(point) * (double)cpu->process_cpu_ns / (double)cpu->process_wall_ns;
 }
 
+void round_add_requests(struct round_requests *into, const struct round_requests *from)
+{
+    if (into->errors + into->wrong_answers == 0)
+        memcpy(into->first, from->first, sizeof into->first);
+    into->errors += from->errors;
+    into->wrong_answers += from->wrong_answers;
+    histogram_merge(&into->first_byte, &from->first_byte);
+}
+
+static void collect_requests(const struct shm_slot *slot, struct round_requests *into)
+{
+    if (into->errors + into->wrong_answers == 0)
+        memcpy(into->first, slot->bad, sizeof into->first);
+    into->errors += slot->errors;
+    into->wrong_answers += slot->wrong_answers;
+    histogram_merge(&into->first_byte, &slot->first_byte);
+}
+
 static void collect_worker(const struct round *round, unsigned number, double steady_s,
                            double *iterations)
 {
@@ -61,6 +79,8 @@ static void collect_worker(const struct round *round, unsigned number, double st
         result->skew_us = skew_us;
     result->iterations += slot->iterations;
     openloop_collect(&result->open, slot);
+    if (point_is_server(round->point))
+        collect_requests(slot, &result->requests);
     histogram_merge(&result->latency, &slot->latency);
     if (copies)
         histogram_merge(&result->phases.h2d, &slot->h2d);
@@ -90,8 +110,12 @@ static void collect_processes(const struct round *round)
 static enum status check_iterations(const struct round *round)
 {
     const struct round_result *result = round->result;
+    const struct round_requests *requests = &result->requests;
     if (result->iterations > 0 || round->limits->needs_no_window)
         return STATUS_OK;
+    if (requests->errors + requests->wrong_answers > 0)
+        return status_set(STATUS_WORKER, "no request had a good answer; the first: %s",
+                          requests->first);
     return status_set(STATUS_WORKER,
                       "no iteration began within the window of %.3g s: give a longer --duration%s",
                       result->window_s,

@@ -173,3 +173,4 @@ void round_numa_text(const struct session *session, const struct shm_slot *slot,
 
 /* Sums up the use of CPUs. */
 void round_add_cpu(struct shm_cpu *into, const struct shm_cpu *from);
+void round_add_requests(struct round_requests *into, const struct round_requests *from);

@@ -74,6 +74,7 @@ static void add_before(struct round_result *last, const struct round_result *bef
     histogram_merge(&last->latency, &before->latency);
     add_phases(&last->phases, &before->phases);
     add_open(&last->open, &before->open);
+    round_add_requests(&last->requests, &before->requests);
     round_add_cpu(&last->cpu, &before->cpu);
     window_merge(&last->window, &before->window);
     add_programs(last, before, rounds);

@@ -29,6 +29,13 @@ struct openloop_counts {
     bool saturated;   /* any round was */
 };
 
+/* Requests to servers: all zero bytes are those of other workloads. */
+struct round_requests {
+    struct histogram first_byte; /* of good answers, from where latency is from */
+    uint64_t errors, wrong_answers;
+    char first[128]; /* of the bad ones */
+};
+
 /* Fixed work, with the figures of the forum's experiment; all zero without. */
 struct round_fixed {
     double seconds;   /* from the first begin of all workers to the last end */
@@ -115,6 +122,7 @@ struct round_result {
     struct round_phases phases;
     struct shm_cpu cpu; /* all workers together */
     struct openloop_counts open;
+    struct round_requests requests;
     struct round_fixed fixed;
     struct telemetry_window telemetry; /* of several GPUs: as if they were rounds of one */
     struct cores cores;

@@ -274,7 +274,9 @@ takes_all() {
       [ "$name" = resume ] && extra=(-o new.jsonl)
       [ "$name" = force ] && extra=(--resume -o new.jsonl)
       [ "$name" = fleet ] && extra=(--shard 0/4)
+      [ "$name" = server ] && extra=(--request 'GET http://127.0.0.1:{port}/')
       [ "$name" = list ] || extra+=(--list)
+      [ "$name" = server ] && extra+=(-- true)
       expect 0 "$MPSWEEP" "$command" "--$name" "${extra[@]}" || return 1
       [ -z "$letter" ] || expect 0 "$MPSWEEP" "$command" "-$letter" "${extra[@]}" || return 1
       continue
@@ -312,7 +314,7 @@ takes_all() {
 }
 
 @test "each setting of the job file is a long option, and each long option a setting" {
-  local name letter rest value count=0
+  local name letter rest value count=0 command
   # Those under Output, which come last, are about one run.
   while IFS=$SEPARATOR read -r name letter rest; do
     [ "$name" != output ] || break
@@ -320,7 +322,12 @@ takes_all() {
     value=$(good_value "$name" "$rest")
     printf '[global]\n%s = %s\n' "$name" "${value:-yes}" >one.job
     [ "$name" != fleet ] || echo 'shard = 0/4' >>one.job
-    expect 0 "$MPSWEEP" sweep one.job --list
+    command=()
+    if [ "$name" = server ]; then
+      echo 'request = GET http://127.0.0.1:{port}/' >>one.job
+      command=(-- true)
+    fi
+    expect 0 "$MPSWEEP" sweep one.job --list "${command[@]}"
     count=$((count + 1))
   done < <(help_options sweep)
   [ $count -gt 20 ]

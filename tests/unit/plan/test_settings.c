@@ -26,7 +26,10 @@ static const char *other_value(const struct option_row *row, char out[32])
     case SETTING_WORKLOAD:
         return "delay";
     case SETTING_TEXT:
-        return "some text";
+        return row->id == OPTION_REQUEST ? "POST http://localhost/other"
+               : row->id == OPTION_READY ? "http://localhost/health"
+               : row->id == OPTION_BODY  ? "/dev/null"
+                                         : "some text";
     case SETTING_RATE:
         return "250.5";
     case SETTING_SHARES:
@@ -47,6 +50,9 @@ static const char *other_value(const struct option_row *row, char out[32])
     }
 }
 
+static char program_name[] = "true";
+static char *const program[] = {program_name, NULL};
+
 /* Sets what a setting needs to make a difference. */
 static void go_where_it_applies(const struct option_row *row)
 {
@@ -56,6 +62,11 @@ static void go_where_it_applies(const struct option_row *row)
         set(OPTION_WORKLOAD, "delay");
     if (where & PLACE_PLUGIN)
         set(OPTION_WORKLOAD, "./plugin.so");
+    if (where & (PLACE_PROGRAM | PLACE_SERVER)) {
+        job.command = program;
+        set(OPTION_SERVER, "yes");
+        set(OPTION_REQUEST, "GET http://localhost/");
+    }
     if (where & PLACE_PAGEABLE_STREAM)
         set(OPTION_MEMORY, "pageable");
     if (where & (PLACE_OPEN | PLACE_POISSON))

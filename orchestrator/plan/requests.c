@@ -1,0 +1,93 @@
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/paths.h"
+#include "job/options.h"
+#include "orchestrator/plan/internal.h"
+#include "orchestrator/plan/placeholders.h"
+#include "wire/load.h"
+
+static bool is_url(const char *text)
+{
+    return strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0;
+}
+
+/* "POST http://host/path" */
+static bool is_request(const char *text)
+{
+    size_t method = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    return method > 0 && text[method] == ' ' && is_url(text + method + 1);
+}
+
+/* Without --server none of it makes sense. */
+static enum status check_none(const struct point_requests *requests)
+{
+    const struct {
+        const char *text;
+        enum option_id id;
+    } texts[] = {{requests->request, OPTION_REQUEST},
+                 {requests->ready, OPTION_READY},
+                 {requests->header, OPTION_HEADER},
+                 {requests->body, OPTION_BODY},
+                 {requests->expect, OPTION_EXPECT}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (texts[i].text)
+            return status_set(STATUS_USAGE, "--%s is for a server: add --server",
+                              option_table[texts[i].id].name);
+    return STATUS_OK;
+}
+
+static enum status check_texts(const struct point_requests *requests)
+{
+    if (!requests->request)
+        return status_set(STATUS_USAGE, "--server needs a --request, as in 'POST "
+                                        "http://127.0.0.1:{port}/infer'");
+    if (!is_request(requests->request))
+        return status_set(STATUS_USAGE,
+                          "'%s' is not a value of request: it takes METHOD URL, as in 'POST "
+                          "http://127.0.0.1:{port}/infer'",
+                          requests->request);
+    if (requests->ready && !is_url(requests->ready))
+        return status_set(STATUS_USAGE,
+                          "'%s' is not a value of ready: it takes a URL, as in "
+                          "http://127.0.0.1:{port}/health",
+                          requests->ready);
+    enum status status = placeholders_check(requests->request);
+    return status == STATUS_OK && requests->ready ? placeholders_check(requests->ready) : status;
+}
+
+static enum status check_body(const char *path)
+{
+    struct stat file;
+    if (stat(path, &file) != 0 || access(path, R_OK) != 0)
+        return status_set(STATUS_USAGE, "cannot read the body '%s': %s", path, strerror(errno));
+    if (S_ISDIR(file.st_mode) || file.st_size > LOAD_MOST_BODY)
+        return status_set(STATUS_USAGE, "the body '%s' is not a file of at most %d MiB", path,
+                          LOAD_MOST_BODY >> 20);
+    return STATUS_OK;
+}
+
+enum status requests_check(const struct options *options, char *const *command,
+                           const struct point_requests *requests)
+{
+    char path[PATH_MAX];
+    bool server = options_switch(options, OPTION_SERVER);
+    if (!server)
+        return command ? check_none(requests) : STATUS_OK;
+    if (!command)
+        return status_set(STATUS_USAGE, "--server needs a program: -- COMMAND");
+    enum status status = check_texts(requests);
+    if (status != STATUS_OK)
+        return status;
+    if (requests->body)
+        status = check_body(requests->body);
+    if (status != STATUS_OK)
+        return status;
+    if (path_find(PATH_HELPER, LOAD_PROGRAM, path, sizeof path) != STATUS_OK)
+        return status_set(STATUS_USAGE, "--server needs " LOAD_PROGRAM
+                                        ", which this build lacks: it was made without libcurl");
+    return STATUS_OK;
+}

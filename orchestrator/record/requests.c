@@ -1,0 +1,35 @@
+#include "orchestrator/record/internal.h"
+
+#include "common/json.h"
+
+static void warn_bad(json_t *warnings, const struct round_requests *requests, uint64_t good)
+{
+    uint64_t bad = requests->errors + requests->wrong_answers;
+    warnings_add(warnings, "bad_answers",
+                 "%.2g%% of the requests failed: %llu had no answer, %llu a wrong one; the first: "
+                 "%s. They count neither as iterations nor in the latency",
+                 100.0 * (double)bad / (double)(bad + good), (unsigned long long)requests->errors,
+                 (unsigned long long)requests->wrong_answers, requests->first);
+}
+
+void record_add_requests(json_t *record, const struct point *point,
+                         const struct round_result *result)
+{
+    const struct round_requests *requests = &result->requests;
+    const struct histogram *first_byte = &requests->first_byte;
+    if (!point_is_server(point))
+        return;
+    bool any = requests->errors + requests->wrong_answers > 0;
+    json_object_set_new(record, "requests",
+                        json_pack("{s:I, s:I, s:o}", "errors", (json_int_t)requests->errors,
+                                  "wrong_answers", (json_int_t)requests->wrong_answers, "first",
+                                  any ? json_text(requests->first) : json_null()));
+    json_object_set_new(record, "first_byte_us",
+                        json_pack("{s:f, s:f, s:f, s:f}", "p50",
+                                  histogram_quantile_ns(first_byte, 0.5) / 1e3, "p90",
+                                  histogram_quantile_ns(first_byte, 0.9) / 1e3, "p99",
+                                  histogram_quantile_ns(first_byte, 0.99) / 1e3, "max",
+                                  (double)first_byte->max_ns / 1e3));
+    if (any)
+        warn_bad(warnings_of(record), requests, result->iterations);
+}

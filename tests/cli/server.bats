@@ -1,0 +1,312 @@
+#!/usr/bin/env bats
+# Servers under load: started, awaited, asked over HTTP in closed and open loops, and every way in
+# which their answers and they themselves fail.
+
+load helper
+
+setup_file() {
+  export SERVER=$MPSWEEP_BUILD_DIR/tests/fakes/http-server
+}
+
+SERVER_SMALL=(--server --device emulated --warmup 0.05 --precision 100 -q)
+ADDRESS='http://127.0.0.1:{port}'
+INFER=(--ready "$ADDRESS/health" --request "POST $ADDRESS/infer")
+
+# measure STATUS OPTIONS... -- SERVER...: into r.jsonl, in a window of DURATION.
+measure() {
+  local wanted=$1
+  shift
+  rm -f r.jsonl
+  in_rounds "$@"
+  expect "$wanted" "$MPSWEEP" sweep "${SERVER_SMALL[@]}" "${ROUNDS[@]}" --duration "${DURATION:-0.3}" \
+    --max-duration "${LONGEST:-3}" "${INFER[@]}" -o r.jsonl "$@"
+}
+
+# fails PATTERN OPTIONS... -- OPTION-OF-SERVER...: process 2 of two has these, and one line gives the
+# reason; the next point, of a server without them, is well.
+fails() {
+  local pattern=$1 options=()
+  shift
+  while [ "$1" != -- ]; do
+    options+=("$1")
+    shift
+  done
+  cat >one_fails <<'SCRIPT'
+#!/bin/sh
+process=$1 port=$2
+shift 2
+[ "$process" = 1 ] || set --
+exec "$SERVER" --port "$port" "$@"
+SCRIPT
+  chmod +x one_fails
+  measure 2 "${options[@]}" -l processes:2 -l processes:1 -- ./one_fails '{process}' '{port}' "${@:2}" || return 1
+  [ ! -s err ] || fail "standard error should be silent:" "$(cat err)" || return 1
+  points 'length == 2 and (.[0] | .status == "failed" and (has("throughput_ips") | not))
+    and (.[1] | measured)' r.jsonl >/dev/null || fail "not the first of two failed:" "$(cat out)" || return 1
+  points ".[0].error | test(\"$pattern\") and (contains(\"\\n\") | not)" r.jsonl >/dev/null ||
+    fail "should match $pattern:" "$(points 'map(.error)' r.jsonl)"
+}
+
+listens() { (exec 5<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+
+# A server that is not mpsweep's, on port TAKEN.
+take_port() {
+  for TAKEN in $(shuf -i 24000-29000 -n 20); do
+    "$SERVER" --port "$TAKEN" 2>/dev/null 3>&- &
+    TAKER=$!
+    taken_or_gone() { listens "$TAKEN" || is_gone "$TAKER"; }
+    await $PATIENCE taken_or_gone
+    is_gone "$TAKER" || return 0
+  done
+  fail "no free port"
+}
+
+server_runs() {
+  local pid
+  for pid in $(own_processes); do
+    [ "$(command_line "$pid" | head -1)" != "$SERVER" ] || return 0
+  done
+  return 1
+}
+
+# -- measured ----------------------------------------------------------------------------------------
+
+# A busy computer makes all of these slower, and never faster: 5 ms are 200/s.
+@test "a serial server serves what it serves, on one connection and on four" {
+  DURATION=0.5 measure 0 -l processes:1 --streams 1,4 -- "$SERVER" --port '{port}' --delay-ms 5 --serial
+  points 'length == 2 and all(measured and .workload == "http-server")' r.jsonl
+  points 'all(.throughput_ips < 212 and .throughput_ips > 60)' r.jsonl
+  # Each of four waits for the three others.
+  points 'map(.latency_us.p50) | .[0] >= 4950 and .[1] >= 18000' r.jsonl
+  points 'all(.requests | .errors == 0 and .wrong_answers == 0 and (.first // "") == "")' r.jsonl
+  # An answer in one piece is not a stream.
+  absent '^answers' out
+  points 'all(.first_byte_us.p50 >= 4950 and .first_byte_us.p50 <= .latency_us.p50
+    and .first_byte_us.p50 <= .first_byte_us.p90 and .first_byte_us.p90 <= .first_byte_us.p99
+    and .first_byte_us.p99 <= .first_byte_us.max)' r.jsonl
+  absent 'wrong one' out
+}
+
+@test "a parallel server serves each connection, and two servers twice as much" {
+  DURATION=0.5 measure 0 -l processes:1,2 --streams 1,4 -- "$SERVER" --port '{port}' --delay-ms 5
+  points 'length == 4 and all(measured and .latency_us.p50 >= 4950)' r.jsonl
+  points 'all(.throughput_ips < 212 * .workers and .throughput_ips > 60 * .workers)' r.jsonl
+  points 'map(.workers) | sort == [1, 2, 4, 8]' r.jsonl
+}
+
+@test "what a server receives: its body, on connections that stay" {
+  printf 'x=1&y=2' >body
+  measure 0 -l processes:1 --streams 2 --body body --expect 200 -- "$SERVER" --port '{port}' --wants 'x=1&y=2'
+  points 'all(measured and .requests.wrong_answers == 0)' r.jsonl
+  measure 2 -l processes:1 --body body --expect 200 -- "$SERVER" --port '{port}' --wants other
+  points 'all(.status == "failed" and (.error | test("HTTP 400")))' r.jsonl
+  # Without a body.
+  INFER=(--ready "$ADDRESS/health" --request "GET $ADDRESS/infer")
+  measure 0 -l processes:1 --expect 200 -- "$SERVER" --port '{port}' --wants ''
+}
+
+@test "a server over MPS is proved to be a client" {
+  measure 0 -l processes:2 -l processes+mps:2 -- "$SERVER" --port '{port}' --delay-ms 1 --gpu
+  points 'length == 2 and all(measured) and (map(select(.mps)) | length == 1
+    and all(.attached == {expected: 2, seen: 2}))' r.jsonl
+  measure 2 -l processes+mps:2 -- "$SERVER" --port '{port}' --delay-ms 1
+  points 'all(.status == "failed"
+    and (.error | test("is not a client of the MPS daemon: no measurement")))' r.jsonl
+}
+
+@test "a server is awaited until it is ready, or listens" {
+  measure 0 -l processes:2 -- "$SERVER" --port '{port}' --delay-ms 1 --ready-after 0.5
+  points 'all(measured and .requests.errors == 0)' r.jsonl
+  INFER=(--request "POST $ADDRESS/infer")
+  measure 0 -l processes:2 -- "$SERVER" --port '{port}' --delay-ms 1
+  points 'all(measured and .requests.errors == 0)' r.jsonl
+}
+
+@test "a server in a shell, and one that ignores SIGTERM, are ended" {
+  measure 0 -l processes:2 -- sh -c '"$0" --port "$1" --delay-ms 1; exit $?' "$SERVER" '{port}'
+  points 'all(measured)' r.jsonl
+  rm r.jsonl
+  # Whether that gives a number is not asked here: teardown looks for what is left.
+  "$MPSWEEP" sweep "${SERVER_SMALL[@]}" --rounds 1 --duration 0.2 "${INFER[@]}" -l processes:2 --timeout $HUNG \
+    -o r.jsonl -- "$SERVER" --port '{port}' --delay-ms 1 --stubborn >out 2>err || [ $? -eq 2 ]
+  ! server_runs
+}
+
+@test "a stream has its first byte before its last" {
+  measure 0 -l processes:1 --streams 2 -- "$SERVER" --port '{port}' --stream-ms 10
+  points 'all(measured and .first_byte_us.p50 >= 9900 and .latency_us.p50 >= 19800
+    and .first_byte_us.p50 < .latency_us.p50)' r.jsonl
+}
+
+@test "fixed work, and several rounds, each with fresh servers" {
+  measure 0 -l processes:2 --rounds 2 -- "$SERVER" --port '{port}' --delay-ms 1
+  points '.[0].rounds | length == 2' r.jsonl
+  rm r.jsonl
+  expect 0 "$MPSWEEP" sweep --server --device emulated -q --rounds 1 --iterations 50 --warmup 0.02 \
+    -l processes:2 --streams 2 "${INFER[@]}" -o r.jsonl -- "$SERVER" --port '{port}' --delay-ms 1
+  points '.[0] | .iterations == 200 and .fixed.iterations_per_worker == 50' r.jsonl
+}
+
+# -- open loop ---------------------------------------------------------------------------------------
+
+@test "a rate that a server serves" {
+  DURATION=1 measure 0 -l processes:1 --streams 8 --rate 100 --arrival constant,poisson -- \
+    "$SERVER" --port '{port}' --delay-ms 5
+  points 'length == 2 and all(measured and .rate.offered_ips == 100 and .latency_us.p50 >= 4950)' r.jsonl
+  points 'all(.rate.achieved_ips > 50 and .rate.achieved_ips < 150)' r.jsonl
+}
+
+@test "latency is counted from the planned start" {
+  # 50/s are served of 100/s: of the requests in the window, half were planned long before.
+  DURATION=1 LONGEST=1 measure 0 -l processes:1 --streams 2 --rate 100 -- \
+    "$SERVER" --port '{port}' --delay-ms 20 --serial
+  points 'all(.rate.saturated and .rate.achieved_ips < 55 and .rate.backlog > 10)' r.jsonl
+  points 'all(.rate.service_us.p50 >= 19000 and .latency_us.p50 > 2 * .rate.service_us.p50)' r.jsonl
+  points 'all(.warnings | map(.kind) | index("overloaded"))' r.jsonl
+}
+
+@test "the highest rate under a latency" {
+  DURATION=0.5 LONGEST=1 measure 0 -l processes:1 --streams 4 --rate max-under-p50=200ms -- \
+    "$SERVER" --port '{port}' --delay-ms 10 --serial
+  points 'all(measured and .rate.offered_ips > 0 and .rate.offered_ips < 115)' r.jsonl
+}
+
+# -- answers -----------------------------------------------------------------------------------------
+
+@test "answers of the status and the text that are expected" {
+  measure 0 -l processes:1 --expect 200 -- "$SERVER" --port '{port}' --delay-ms 1
+  points 'all(measured and .requests == (.requests | .errors = 0 | .wrong_answers = 0))' r.jsonl
+  measure 0 -l processes:1 --expect 503 -- "$SERVER" --port '{port}' --delay-ms 1 --status 503
+  points 'all(measured and .requests.wrong_answers == 0)' r.jsonl
+  measure 0 -l processes:1 --expect pong -- "$SERVER" --port '{port}' --delay-ms 1 --text 'ping pong'
+  points 'all(measured and .requests.wrong_answers == 0)' r.jsonl
+  # In a stream, too, where it comes in two parts.
+  measure 0 -l processes:1 --expect pong -- "$SERVER" --port '{port}' --stream-ms 1 --text pong
+  points 'all(measured and .requests.wrong_answers == 0)' r.jsonl
+}
+
+@test "wrong answers are counted apart, and named below the results" {
+  measure 0 -l processes:1 --streams 2 --expect 200 -- \
+    "$SERVER" --port '{port}' --delay-ms 2 --status 500 --every 3
+  points 'all(measured and .requests.wrong_answers > 0 and .requests.errors == 0)' r.jsonl
+  points 'all(.requests.first | test("HTTP 500"))' r.jsonl
+  # One of three: half as many as are good.
+  points 'all(.requests.wrong_answers / .iterations | . > 0.3 and . < 0.8)' r.jsonl
+  grep -qE '^warning +processes 1×1×2: 3[0-9]% of the requests failed: 0 had no answer, [0-9]+ a wrong one; the first: HTTP 500' out
+  measure 0 -l processes:1 --streams 2 --expect pong -- \
+    "$SERVER" --port '{port}' --delay-ms 2 --text pong --wrong-text ping --every 3
+  points 'all(measured and .requests.wrong_answers > 0 and .requests.errors == 0)' r.jsonl
+  grep -qE "a wrong one; the first: an answer of 4 bytes without 'pong'" out
+}
+
+@test "connections that a server closes are errors" {
+  measure 0 -l processes:1 --streams 2 -- "$SERVER" --port '{port}' --delay-ms 2 --close --every 3
+  points 'all(measured and .requests.errors > 0 and .requests.wrong_answers == 0
+    and (.requests.first | length > 0))' r.jsonl
+  points 'all(.requests.errors / .iterations | . > 0.3 and . < 0.8)' r.jsonl
+  # In the middle of an answer.
+  measure 0 -l processes:1 --streams 2 -- "$SERVER" --port '{port}' --stream-ms 2 --close --every 3
+  points 'all(measured and .requests.errors > 0)' r.jsonl
+}
+
+@test "a stall ends at --request-timeout" {
+  DURATION=1 LONGEST=2 measure 0 -l processes:1 --streams 2 --request-timeout 0.5 -- \
+    "$SERVER" --port '{port}' --delay-ms 2 --stall --every 20
+  points 'all(measured and .requests.errors > 0 and .requests.wrong_answers == 0)' r.jsonl
+  points 'all(.latency_us.max < 500000)' r.jsonl
+  fails 'process 2 .*first request: no answer within 0.5 s' --request-timeout 0.5 --timeout $HUNG -- --delay-ms 2 --stall
+}
+
+@test "where all answers are wrong, or all connections closed, there is no number" {
+  fails 'HTTP 500' --expect 200 -- --status 500
+  fails "an answer of 4 bytes without 'true'" --expect true -- --wrong-text ping
+  fails 'process 2 .*first request: the connection was closed without an answer' -- --close
+}
+
+# -- servers that fail -------------------------------------------------------------------------------
+
+@test "a server that ends before it is ready" {
+  take_port
+  measure 2 -l processes:1 -- "$SERVER" --port "$TAKEN" --gpu
+  kill "$TAKER"
+  points "all(.status == \"failed\" and (.error | test(\"the server ended with exit status 1; its last words: http-server: port $TAKEN is taken\")))" r.jsonl
+  [ ! -s err ]
+  # shellcheck disable=SC2016
+  measure 2 -l processes:2 -- sh -c 'echo "the model is missing" >&2; exit 3'
+  points 'all(.status == "failed"
+    and (.error | test("the server ended with exit status 3; its last words: the model is missing")))' r.jsonl
+}
+
+@test "a server that is never ready" {
+  fails 'process 2 .*was not ready within [0-9.]+ s: no answer of 200 to 299 came from' --timeout 3 -- --ready-after 1000
+  fails 'process 2 .*was not ready within [0-9.]+ s' --timeout 3 -- --refuse
+}
+
+@test "a server that ends under load" {
+  fails 'process 2 .*the server ended with exit status 3' -- --delay-ms 1 --exit-after 20
+}
+
+@test "a sweep that is interrupted ends its servers" {
+  start "$MPSWEEP" sweep "${SERVER_SMALL[@]}" --rounds 1 --duration 300 --max-duration 300 "${INFER[@]}" \
+    -l processes:2 -o r.jsonl -- "$SERVER" --port '{port}' --delay-ms 1
+  await $PATIENCE server_runs
+  kill -INT "$PID"
+  await $PATIENCE is_gone "$PID"
+  finish
+  [ "$STATUS" -eq 130 ]
+  ! server_runs
+}
+
+@test "a sweep that is killed takes its servers along" {
+  start "$MPSWEEP" sweep "${SERVER_SMALL[@]}" --rounds 1 --duration 300 --max-duration 300 "${INFER[@]}" \
+    -l processes:2 -o r.jsonl -- "$SERVER" --port '{port}' --delay-ms 1
+  await $PATIENCE server_runs
+  kill -KILL "$PID"
+  finish
+  await $LEFTOVER_PATIENCE no_own_process
+  # What a killed sweep cannot remove itself.
+  find "$TMPDIR" -mindepth 1 -maxdepth 1 ! -name work -exec rm -rf {} +
+}
+
+# -- bad usage ---------------------------------------------------------------------------------------
+
+@test "what cannot be a server under load is refused" {
+  local sweep=("$MPSWEEP" sweep --device emulated -l processes:1)
+  local run=(-- "$SERVER" --port '{port}')
+  refused 'server' "${sweep[@]}" --request "GET $ADDRESS/infer" "${run[@]}"
+  refused 'server' "${sweep[@]}" --ready "$ADDRESS/health" "${run[@]}"
+  refused 'request' "${sweep[@]}" --server "${run[@]}"
+  refused 'server' "${sweep[@]}" --expect 200 "${run[@]}"
+  refused "program|--" "${sweep[@]}" --server "${INFER[@]}"
+  refused 'METHOD URL' "${sweep[@]}" --server --request "post $ADDRESS/infer" "${run[@]}"
+  refused 'METHOD URL' "${sweep[@]}" --server --request "$ADDRESS/infer" "${run[@]}"
+  refused 'gopher' "${sweep[@]}" --server --request "GET gopher://127.0.0.1:{port}/" "${run[@]}"
+  refused 'nowhere' "${sweep[@]}" --server --request "GET nowhere" "${run[@]}"
+  refused 'request' "${sweep[@]}" --server --request '' "${run[@]}"
+  refused 'gopher' "${sweep[@]}" --server --ready 'gopher://127.0.0.1' --request "GET $ADDRESS/infer" "${run[@]}"
+  refused '\{prot\}' "${sweep[@]}" --server --request 'GET http://127.0.0.1:{prot}/infer' "${run[@]}"
+  refused "body '/' is not a file of at most 16 MiB" "${sweep[@]}" --server "${INFER[@]}" --body / "${run[@]}"
+  refused 'missing.json.*No such file' "${sweep[@]}" --server "${INFER[@]}" --body missing.json "${run[@]}"
+  refused 'request-timeout' "${sweep[@]}" --server "${INFER[@]}" --request-timeout -1 "${run[@]}"
+}
+
+@test "another request is another plan" {
+  measure 0 -l processes:1 -- "$SERVER" --port '{port}' --delay-ms 1
+  local again=("$MPSWEEP" sweep "${SERVER_SMALL[@]}" --rounds 1 --duration 0.3 --max-duration 3 -o r.jsonl --resume
+    -l processes:1 --ready "$ADDRESS/health")
+  refused 'another plan|was begun with' "${again[@]}" --request "POST $ADDRESS/other" -- \
+    "$SERVER" --port '{port}' --delay-ms 1
+  expect 0 "${again[@]}" --request "POST $ADDRESS/infer" -- "$SERVER" --port '{port}' --delay-ms 1
+}
+
+@test "the example of a server is well-formed" {
+  command -v python3 >/dev/null || skip "no python3 here"
+  local file=$MPSWEEP_SOURCE_DIR/examples/program/serve_http.py
+  python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' "$file"
+  run -0 python3 "$file" --help
+  [[ "$output" == *--port* ]]
+  python3 -c 'import torch, aiohttp' 2>/dev/null || {
+    run -1 python3 "$file"
+    [[ "$output" == "serve_http.py: needs PyTorch and aiohttp: pip install torch aiohttp ("* ]]
+  }
+}
