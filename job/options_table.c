@@ -356,8 +356,9 @@ const struct option_row option_table[OPTION_COUNT] = {
                  .incidental = true}},
     {OPTION_DURATION, "duration", 't', OPTION_KIND_REAL, OPTION_HOW, SWEEP | OPTION_EXPLAIN, NULL,
      0.01, 86400, "0.3", "S", HOW,
-     "Length of the window of each round in seconds, before it grows for --precision. A tune's\n"
-     "finals and a verification have windows of 1 s unless it is given."},
+     "Length of the window of each round in seconds, before it grows for --precision. Unless it is\n"
+     "given, a program's window also grows until each worker has 30 iterations and it is a fifth of\n"
+     "the start; and a tune's finals and a verification have windows of 1 s."},
     {OPTION_WARMUP, "warmup", 0, OPTION_KIND_REAL, 0, SWEEP | OPTION_EXPLAIN, NULL, 0, 3600, "0.2",
      "S", HOW, "Seconds from the common start that are not counted.",
      .setting = {.type = SETTING_NS, AT(work.warmup_ns), .recorded = PLACE_NOWHERE, .label = ""}},

@@ -12,6 +12,11 @@
 /* Slices between the decision and the end of the window: one of them whole. */
 #define AHEAD 2
 
+/* What a window of a program has before it may end: that many iterations of each worker, warm-up
+ * included, and that share of the time that its processes took to start. */
+#define PROGRAM_ITERATIONS 30
+#define PROGRAM_START_SHARE 0.2
+
 static bool all_finished(const struct round *round)
 {
     return round_all_are(round, SHM_STATE_FINISHED);
@@ -77,6 +82,21 @@ static enum status run_fixed_work(struct round *round, uint64_t *beats)
     return STATUS_OK;
 }
 
+/* Whether the workers of a program have done little yet, for what its start has cost. */
+static bool is_short(const struct round *round)
+{
+    const struct point *point = round->point;
+    uint64_t window_ns = round->slices * round->shm.header->settings.slice_ns;
+    if (!round->limits->fits_program || !point_is_program(point))
+        return false;
+    if ((double)window_ns < PROGRAM_START_SHARE * round->result->ready_s * NS_PER_S)
+        return true;
+    for (unsigned i = 0; i < point_workers(point); i++)
+        if (atomic_load(&round_slot(round, i)->heartbeat) < PROGRAM_ITERATIONS)
+            return true;
+    return false;
+}
+
 /* Precise, or so far from it that growing is in vain. */
 static bool is_done(const struct round *round, uint64_t most, unsigned *narrow)
 {
@@ -113,7 +133,7 @@ static enum status grow_window(struct round *round, uint64_t start_ns, uint64_t 
         if (status != STATUS_TIMEOUT)
             return status;
         round->slices = slices_by_now(round, start_ns, most);
-        decided = round->slices == most || is_done(round, most, &narrow);
+        decided = round->slices == most || (!is_short(round) && is_done(round, most, &narrow));
         round->grew |= !decided;
         window_ns = window_next(round->slices * settings->slice_ns, most * settings->slice_ns);
     }

@@ -18,6 +18,7 @@
 struct round_limits {
     uint64_t duration_ns;     /* of the window */
     uint64_t max_duration_ns; /* of a window that does not converge */
+    bool fits_program;        /* a program's window is longer: it suits its iterations and start */
     double precision_rel;     /* 95% interval to reach, as a share */
     uint64_t timeout_ns;      /* without progress: hung */
     unsigned samples;         /* open loop: iterations to offer in a window */

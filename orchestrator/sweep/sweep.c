@@ -79,6 +79,7 @@ static enum status check_limits(struct campaign *campaign)
     campaign->limits = (struct round_limits){
         .duration_ns = (uint64_t)(duration * 1e9),
         .max_duration_ns = (uint64_t)(longest * 1e9),
+        .fits_program = options->values[OPTION_DURATION].rank == 0,
         .precision_rel = options_real(options, OPTION_PRECISION) / 100.0,
         .timeout_ns = (uint64_t)(options_real(options, OPTION_TIMEOUT) * 1e9),
         .samples = OPENLOOP_SAMPLES,

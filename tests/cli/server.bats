@@ -122,6 +122,13 @@ server_runs() {
   points 'all(measured and .requests.errors == 0)' r.jsonl
 }
 
+@test "a window is as long as the iterations of a server need" {
+  # 30 of 40 ms; on a busy computer they take longer.
+  expect 0 "$MPSWEEP" sweep "${SERVER_SMALL[@]}" --rounds 1 "${INFER[@]}" -l processes:1 -o r.jsonl -- \
+    "$SERVER" --port '{port}' --delay-ms 40
+  points 'all(.rounds[0].seconds > 1.1)' r.jsonl
+}
+
 @test "a server in a shell, and one that ignores SIGTERM, are ended" {
   measure 0 -l processes:2 -- sh -c '"$0" --port "$1" --delay-ms 1; exit $?' "$SERVER" '{port}'
   points 'all(measured)' r.jsonl
