@@ -29,9 +29,10 @@ bench-model: all
 
 bench_programs = tests/bench/bench$(EXEEXT) tests/bench/client$(EXEEXT) tests/bench/poll$(EXEEXT) \
     tests/bench/tune_bench$(EXEEXT) tests/bench/tune_kinds$(EXEEXT)
+bench_servers = tests/fakes/http-server$(EXEEXT)
 CLEANFILES += $(bench_programs)
 EXTRA_DIST += tests/bench/run tests/bench/tick.py tests/bench/agree.py tests/accuracy/draw tests/accuracy/table
 
-bench: all $(bench_programs)
+bench: all $(bench_programs) $(bench_servers)
 	$(AM_TESTS_ENVIRONMENT) $(top_srcdir)/tests/bench/run
 .PHONY: bench
