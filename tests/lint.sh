@@ -5,8 +5,8 @@ cd "${MPSWEEP_SOURCE_DIR:-$(dirname "$0")/..}"
 build=${MPSWEEP_BUILD_DIR:-$PWD/build}
 jobs=$(nproc)
 
-folders=(client common device emul explain files job kernels mps orchestrator probes recording shm
-  statistics tests trace wire worker)
+folders=(client common device emul explain files job kernels load mps orchestrator probes recording
+  shm statistics tests trace wire worker)
 mapfile -t sources < <(find "${folders[@]}" -name '*.c' ! -name 'cuda_abi_*.c' ! -name 'cupti_abi_*.c' | sort)
 flags=(-std=gnu11 -I. "-I$build" -D_GNU_SOURCE= '-DMPSWEEP_PKGDATADIR="/"'
   '-DMPSWEEP_PKGLIBEXECDIR="/"' '-DMPSWEEP_LIBDIR="/"' '-DMPSWEEP_SOURCE_DIR="/"' '-DMPSWEEP_BUILD_DIR="/"')
