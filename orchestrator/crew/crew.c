@@ -53,7 +53,7 @@ static enum status worker_spawn(struct crew *crew, const struct session *session
 
 static struct program program_of(struct crew *crew)
 {
-    return (struct program){&crew->pool, &crew->shm, &crew->started_for, &crew->port};
+    return (struct program){&crew->pool, &crew->shm, &crew->started_for, &crew->ports};
 }
 
 enum status crew_spawn(struct crew *crew, const struct session *session, unsigned index)
@@ -129,5 +129,6 @@ void crew_release(struct crew *crew)
 {
     pool_release(&crew->pool);
     shm_release(&crew->shm);
+    ports_release(&crew->ports);
     *crew = (struct crew)CREW_EMPTY;
 }

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "orchestrator/crew/pool.h"
+#include "orchestrator/crew/ports.h"
 #include "orchestrator/plan/plan.h"
 #include "orchestrator/session/session.h"
 #include "shm/shm.h"
@@ -18,7 +19,7 @@ struct crew {
     /* A copy; what it points to belongs to the job. */
     struct point started_for;
     struct shm shm;
-    unsigned port; /* a program's: the first of one for each process; 0: none found yet */
+    struct ports ports; /* a program's: one for each process; none until they are looked for */
 };
 
 #define CREW_EMPTY                                                                                 \

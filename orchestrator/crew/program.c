@@ -32,11 +32,11 @@ static bool uses_port(const struct point_program *program)
 }
 
 /* One search for all processes of a crew. */
-static enum status find_ports(const struct point *point, unsigned *port)
+static enum status find_ports(const struct point *point, struct ports *ports)
 {
-    if (*port)
+    if (ports->first)
         return STATUS_OK;
-    enum status status = ports_find(point->program.port, point_processes(point), port);
+    enum status status = ports_find(point->program.port, point_processes(point), ports);
     /* A program that does not use the port need not have one. */
     return uses_port(&point->program) ? status : STATUS_OK;
 }
@@ -118,7 +118,7 @@ static enum status make_words(const struct program *program, const struct sessio
         .processes = point_processes(point),
         .threads = point->threads,
         .streams = point_streams(point),
-        .port = *program->port + index,
+        .port = program->ports->first + index,
         .seed = point->program.seed,
         .gpu = gpu_at(session->gpus, point_gpu_of(point, index))->uuid,
     };
@@ -159,8 +159,8 @@ static void make_settings(const struct program *program, const struct session *s
     word_list_add(set, "MPSWEEP_MPS=%d", point_over_mps(point));
     word_list_add(set, "MPSWEEP_DRIVER=%s",
                   *session->driver_path ? session->driver_path : "libcuda.so.1");
-    if (*program->port)
-        word_list_add(set, "MPSWEEP_PORT=%u", *program->port + index);
+    if (program->ports->first)
+        word_list_add(set, "MPSWEEP_PORT=%u", program->ports->first + index);
     add_client(set);
 }
 
@@ -173,7 +173,7 @@ enum status program_spawn(const struct program *program, const struct session *s
     enum status status =
         gpu_environment_make(session, point, point_gpu_of(point, index), index, &gpu);
     if (status == STATUS_OK)
-        status = find_ports(program->point, program->port);
+        status = find_ports(program->point, program->ports);
     if (status == STATUS_OK)
         status = make_words(program, session, index, &words);
     if (status == STATUS_OK) {

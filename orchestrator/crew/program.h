@@ -5,6 +5,7 @@
 #pragma once
 
 #include "orchestrator/crew/pool.h"
+#include "orchestrator/crew/ports.h"
 #include "orchestrator/plan/plan.h"
 
 /* The parts of a crew that its programs need. */
@@ -12,7 +13,7 @@ struct program {
     struct pool *pool;
     struct shm *shm;
     const struct point *point;
-    unsigned *port; /* the first of one for each process; 0: program_spawn() finds it */
+    struct ports *ports; /* one for each process; none: program_spawn() finds them */
 };
 
 /* Starts process number index. */

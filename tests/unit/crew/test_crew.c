@@ -49,11 +49,27 @@ static void an_ended_crew_is_empty(void **state)
 static void ports_end_at_the_last_one(void **state)
 {
     (void)state;
-    unsigned port = 7;
-    assert_int_equal(ports_find(65535, 2, &port), STATUS_NOT_FOUND);
+    struct ports ports;
+    assert_int_equal(ports_find(65535, 2, &ports), STATUS_NOT_FOUND);
     assert_string_equal(status_text(),
                         "no 2 free ports in a row from 65535 on: give another --port");
-    assert_int_equal(port, 7);
+    assert_int_equal(ports.first, 0);
+    ports_release(&ports);
+}
+
+/* Two runs start at the same time, and look from the same port on. */
+static void ports_are_held_until_they_are_released(void **state)
+{
+    (void)state;
+    struct ports first, second, third;
+    assert_int_equal(ports_find(20000, 3, &first), STATUS_OK);
+    assert_int_equal(ports_find(first.first, 2, &second), STATUS_OK);
+    assert_true(second.first >= first.first + 3);
+    assert_int_equal(ports_find(second.first, 2, &third), STATUS_OK);
+    assert_true(third.first >= second.first + 2);
+    ports_release(&first);
+    ports_release(&second);
+    ports_release(&third);
 }
 
 static void a_list_without_memory_keeps_its_words(void **state)
@@ -78,6 +94,7 @@ int main(void)
         cmocka_unit_test(a_long_error_outlives_the_end_of_a_crew),
         cmocka_unit_test(an_ended_crew_is_empty),
         cmocka_unit_test(ports_end_at_the_last_one),
+        cmocka_unit_test(ports_are_held_until_they_are_released),
         cmocka_unit_test(a_list_without_memory_keeps_its_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
