@@ -47,7 +47,7 @@ static enum status open_handles(struct load *load)
 }
 
 /* How long it may take is for mpsweep to decide. */
-static enum status await_server(const struct load *load)
+static enum status await_server(struct load *load)
 {
     enum status status = STATUS_OK;
     while (status == STATUS_OK && !mpsweep_stop_requested(load->handles[0])) {
@@ -80,6 +80,8 @@ int main(int argc, char **argv)
     struct load load = {0};
     curl_global_init(CURL_GLOBAL_DEFAULT);
     enum status status = run(&load, argc, argv);
+    if (load.server.ended)
+        server_end_alike(&load.server);
     for (unsigned i = 0; load.handles && i < load.count; i++) {
         if (status != STATUS_OK)
             mpsweep_fail(load.handles[i], status_text());

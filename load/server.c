@@ -1,9 +1,10 @@
 #include "load/server.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "common/child.h"
 #include "wire/program.h"
@@ -23,20 +24,25 @@ enum status server_start(const struct load_options *options, struct server *out)
         .stderr_fd = 2,
         .parent_death_signal = SIGKILL,
     };
-    enum status status = child_spawn(&spawn, &out->pid, &out->pidfd);
+    enum status status = child_spawn(&spawn, &out->pid, NULL);
     free(environment);
     return status;
 }
 
-enum status server_check(const struct server *server)
+enum status server_check(struct server *server)
 {
-    char ending[64];
-    int wait_status;
-    pid_t pid = waitpid(server->pid, &wait_status, WNOHANG);
-    if (pid == 0 || (pid < 0 && errno == EINTR))
-        return STATUS_OK;
-    if (pid < 0)
-        return status_set(STATUS_WORKER, "the server has ended");
-    return status_set(STATUS_WORKER, "the server ended with %s",
-                      child_ending_text(wait_status, ending, sizeof ending));
+    if (!server->ended)
+        server->ended = waitpid(server->pid, &server->wait_status, WNOHANG) == server->pid;
+    return server->ended ? status_set(STATUS_WORKER, "the server has ended") : STATUS_OK;
+}
+
+void server_end_alike(const struct server *server)
+{
+    const struct rlimit no_core = {0};
+    if (WIFSIGNALED(server->wait_status)) {
+        setrlimit(RLIMIT_CORE, &no_core);
+        signal(WTERMSIG(server->wait_status), SIG_DFL);
+        raise(WTERMSIG(server->wait_status));
+    }
+    _exit(WIFEXITED(server->wait_status) ? WEXITSTATUS(server->wait_status) : EXIT_FAILURE);
 }

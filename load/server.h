@@ -11,11 +11,15 @@
 
 struct server {
     pid_t pid;
-    int pidfd;
+    bool ended;
+    int wait_status; /* then, as from waitpid() */
 };
 
 /* It inherits this process's CPUs and its output. STATUS_NOT_FOUND and others as child_spawn(). */
 enum status server_start(const struct load_options *options, struct server *out);
 
-/* STATUS_WORKER with its ending if it has ended. */
-enum status server_check(const struct server *server);
+/* STATUS_WORKER if it has ended. */
+enum status server_check(struct server *server);
+
+/* Ends this process as the server has ended: the supervisor reports that, with the last words. */
+_Noreturn void server_end_alike(const struct server *server);

@@ -25,7 +25,7 @@ struct stream {
 
 struct traffic {
     const struct load_options *options;
-    const struct server *server;
+    struct server *server;
     CURLM *multi;
     struct stream *streams;
     unsigned count;
@@ -181,7 +181,7 @@ static void release(struct traffic *traffic)
         close(traffic->timer_fd);
 }
 
-enum status traffic_run(const struct load_options *options, const struct server *server,
+enum status traffic_run(const struct load_options *options, struct server *server,
                         struct mpsweep *const *handles, unsigned count)
 {
     struct traffic traffic = {.options = options, .server = server, .count = count, .timer_fd = -1};

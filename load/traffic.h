@@ -11,7 +11,7 @@
 struct mpsweep;
 
 /* Sends one request, and then, from the common start on, as many as mpsweep wants. handles: `count`
- * of them, opened and not ready. STATUS_WORKER: the first answer is bad, or the server has ended;
- * the caller reports it by mpsweep_fail(). */
-enum status traffic_run(const struct load_options *options, const struct server *server,
+ * of them, opened and not ready. STATUS_WORKER: the first answer is bad, or the server has ended
+ * (server->ended). */
+enum status traffic_run(const struct load_options *options, struct server *server,
                         struct mpsweep *const *handles, unsigned count);

@@ -124,11 +124,18 @@ enum status round_program_check(const struct round *round)
         if (atomic_load(&slot->opened) != SHM_OPENED_BEGUN)
             return blame_idler(round, i, seconds);
         /* In an open loop it may be that none was planned for it. */
-        if (slot->iterations == 0 && !point_is_open(point))
+        if (slot->iterations + slot->errors + slot->wrong_answers > 0 || point_is_open(point))
+            continue;
+        if (point_is_server(point))
             return blame(round, round_process_of(round, i), STATUS_WORKER,
-                         "ended no iteration in its %s within the window of %.3g s: give a "
-                         "longer --duration and --max-duration",
+                         "had no answer in its %s within the window of %.3g s: give a "
+                         "--request-timeout that is shorter, after which it counts as an error, or "
+                         "a longer --duration and --max-duration",
                          place_of(round, i, place), seconds);
+        return blame(round, round_process_of(round, i), STATUS_WORKER,
+                     "ended no iteration in its %s within the window of %.3g s: give a "
+                     "longer --duration and --max-duration",
+                     place_of(round, i, place), seconds);
     }
     return STATUS_OK;
 }
