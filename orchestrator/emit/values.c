@@ -366,7 +366,11 @@ static json_t *make_values(const struct deployment *deployment)
     put_number(values, "threads", deployment->threads);
     put_flag(values, "one_thread", deployment->threads == 1);
     put_number(values, "streams", deployment->streams);
-    put_flag(values, "several_streams", deployment->streams > 1);
+    /* Those of a server are requests of its clients. */
+    bool server = json_object_get(request->point, "requests") != NULL;
+    put_flag(values, "several_streams", deployment->streams > 1 && !server);
+    put_flag(values, "server", server);
+    put_number(values, "in_flight", deployment->threads * deployment->streams);
     put_number(values, "gpu_count", gpus);
     put_flag(values, "several_gpus", gpus > 1);
     json_object_set_new(values, "gpus", make_gpus(deployment, 0, gpus));

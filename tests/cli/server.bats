@@ -129,6 +129,13 @@ server_runs() {
   points 'all(.rounds[0].seconds > 1.1)' r.jsonl
 }
 
+@test "a deployment of a server" {
+  measure 0 -l processes:2 --streams 4 -- "$SERVER" --port '{port}' --delay-ms 1
+  expect 0 "$MPSWEEP" emit r.jsonl --format systemd -o deployed -- "$SERVER" --port '{port}'
+  grep -q '2 worker processes of 1 thread each, without MPS; measured with 4 requests in flight at each' deployed/README.md
+  absent 'CUDA streams' deployed/README.md
+}
+
 @test "a server in a shell, and one that ignores SIGTERM, are ended" {
   measure 0 -l processes:2 -- sh -c '"$0" --port "$1" --delay-ms 1; exit $?' "$SERVER" '{port}'
   points 'all(measured)' r.jsonl
