@@ -51,6 +51,7 @@ enum option_id {
     OPTION_BODY,
     OPTION_EXPECT,
     OPTION_REQUEST_TIMEOUT,
+    OPTION_ARRIVALS,
     OPTION_PORT,
     OPTION_PROGRAM_LOG,
     OPTION_DURATION,
@@ -250,8 +251,8 @@ enum setting_place {
     PLACE_THREADS = 2048,        /* several threads a process */
     PLACE_WHOLE = 4096,          /* no partitions of the multiprocessors */
     PLACE_NOWHERE = 8192,
-    PLACE_PROGRAM = 16384,       /* a program of the user's */
-    PLACE_SERVER = 32768,        /* one that is a server */
+    PLACE_PROGRAM = 16384, /* a program of the user's */
+    PLACE_SERVER = 32768,  /* one that is a server */
 };
 
 /* What a setting of a point is and how it reads. In texts, %s stands for the value; one that begins

@@ -286,7 +286,8 @@ const struct option_row option_table[OPTION_COUNT] = {
      .setting = {.type = SETTING_RATE, .recorded = PLACE_NOWHERE, .label = "%s"}},
     {OPTION_ARRIVAL, "arrival", 0, OPTION_KIND_CHOICE, OPTION_AXIS, SWEEP,
      CHOICES({"constant", "evenly spaced"},
-             {"poisson", "at random, with exponential gaps, by --seed"}),
+             {"poisson", "at random, with exponential gaps, by --seed"},
+             {"trace", "with --server, as --arrivals has them, at that rate"}),
      0, 0, "constant", NULL, WORK, "With a rate, the planned starts.",
      .setting = {.type = SETTING_CHOICE,
                  AT(work.arrival),
@@ -338,6 +339,14 @@ const struct option_row option_table[OPTION_COUNT] = {
                  .where = PLACE_SERVER,
                  .recorded = PLACE_NOWHERE,
                  .label = ""}},
+    {OPTION_ARRIVALS, "arrivals", 0, OPTION_KIND_TEXT, 0, PLAN, NULL, 0, 0, NULL, "FILE", WORK,
+     "With --arrival trace, when requests started once: a number of seconds a line. --rate makes\n"
+     "them faster or slower, and they repeat.",
+     .setting = {.type = SETTING_TEXT,
+                 AT(program.requests.arrivals),
+                 .where = PLACE_SERVER,
+                 .recorded = PLACE_NOWHERE,
+                 .label = ""}},
     {OPTION_PORT, "port", 0, OPTION_KIND_INTEGER, 0, PLAN, NULL, 1024, 65535, "20000", "N", WORK,
      "With a program (-- COMMAND), the first port to try for {port}: each process gets one of its\n"
      "own, consecutive and free when it starts.",
@@ -356,8 +365,10 @@ const struct option_row option_table[OPTION_COUNT] = {
                  .incidental = true}},
     {OPTION_DURATION, "duration", 't', OPTION_KIND_REAL, OPTION_HOW, SWEEP | OPTION_EXPLAIN, NULL,
      0.01, 86400, "0.3", "S", HOW,
-     "Length of the window of each round in seconds, before it grows for --precision. Unless it is\n"
-     "given, a program's window also grows until each worker has 30 iterations and it is a fifth of\n"
+     "Length of the window of each round in seconds, before it grows for --precision. Unless it "
+     "is\n"
+     "given, a program's window also grows until each worker has 30 iterations and it is a fifth "
+     "of\n"
      "the start; and a tune's finals and a verification have windows of 1 s."},
     {OPTION_WARMUP, "warmup", 0, OPTION_KIND_REAL, 0, SWEEP | OPTION_EXPLAIN, NULL, 0, 3600, "0.2",
      "S", HOW, "Seconds from the common start that are not counted.",

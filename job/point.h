@@ -33,7 +33,7 @@ enum mps_daemons { MPS_DAEMONS_SHARED, MPS_DAEMONS_PER_GPU };
  * placeholders. */
 struct point_requests {
     const char *request; /* NULL: it is not a server */
-    const char *ready, *header, *body, *expect;
+    const char *ready, *header, *body, *expect, *arrivals;
     uint64_t timeout_ns;
 };
 

@@ -29,7 +29,7 @@ enum work_workload {
     WORKLOAD_PROGRAM,   /* a program of the user's, in place of the worker program */
 };
 enum work_contexts { CONTEXTS_SHARED, CONTEXTS_OWN };
-enum work_arrival { ARRIVAL_CONSTANT, ARRIVAL_POISSON };
+enum work_arrival { ARRIVAL_CONSTANT, ARRIVAL_POISSON, ARRIVAL_TRACE };
 
 /* Which copies an iteration makes. All but both are for calibration. */
 enum work_copies { COPIES_BOTH, COPIES_IN, COPIES_OUT, COPIES_NONE };

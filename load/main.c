@@ -16,6 +16,7 @@
 #include "load/server.h"
 #include "load/traffic.h"
 #include "recording/cpu.h"
+#include "recording/pace.h"
 
 #define LOOK_NS (20 * NS_PER_MS)
 
@@ -70,6 +71,7 @@ static enum status run(struct load *load, int argc, char **argv)
         status = await_server(load);
     if (status != STATUS_OK || mpsweep_stop_requested(load->handles[0]))
         return status;
+    pace_use(&load->options.arrivals);
     /* The server is what is measured. */
     cpu_watch(load->server.pid, load->threads);
     return traffic_run(&load->options, &load->server, load->handles, load->count);

@@ -53,13 +53,11 @@ static void take_expected(const char *text, struct load_options *out)
 
 enum status load_options_read(int argc, char **argv, struct load_options *out)
 {
-    static const struct option known[] = {{LOAD_REQUEST, required_argument, NULL, 'r'},
-                                          {LOAD_READY, required_argument, NULL, 'y'},
-                                          {LOAD_HEADER, required_argument, NULL, 'h'},
-                                          {LOAD_BODY, required_argument, NULL, 'b'},
-                                          {LOAD_EXPECT, required_argument, NULL, 'e'},
-                                          {LOAD_TIMEOUT, required_argument, NULL, 't'},
-                                          {0}};
+    static const struct option known[] = {
+        {LOAD_REQUEST, required_argument, NULL, 'r'},  {LOAD_READY, required_argument, NULL, 'y'},
+        {LOAD_HEADER, required_argument, NULL, 'h'},   {LOAD_BODY, required_argument, NULL, 'b'},
+        {LOAD_EXPECT, required_argument, NULL, 'e'},   {LOAD_TIMEOUT, required_argument, NULL, 't'},
+        {LOAD_ARRIVALS, required_argument, NULL, 'a'}, {0}};
     enum status status = STATUS_OK;
     *out = (struct load_options){0};
     for (int word; status == STATUS_OK && (word = getopt_long(argc, argv, "+", known, NULL)) != -1;)
@@ -79,6 +77,9 @@ enum status load_options_read(int argc, char **argv, struct load_options *out)
         case 'e':
             take_expected(optarg, out);
             break;
+        case 'a':
+            status = arrivals_read(optarg, &out->arrivals);
+            break;
         case 't':
             out->timeout_ns = strtoull(optarg, NULL, 10);
             break;
@@ -95,4 +96,5 @@ void load_options_release(struct load_options *options)
 {
     free(options->body);
     options->body = NULL;
+    arrivals_release(&options->arrivals);
 }

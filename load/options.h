@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "common/status.h"
+#include "job/arrivals.h"
 
 struct load_options {
     const char *ready;  /* a URL that answers 2xx once the server could serve; NULL: when it takes
@@ -20,6 +21,7 @@ struct load_options {
     long expected_status;      /* 0: any of 200 to 299 */
     const char *expected_text; /* that the answer holds; NULL: none */
     uint64_t timeout_ns;       /* of a request */
+    struct arrivals arrivals;  /* of an open loop; none: the settings have them. Owned */
     char *const *command;      /* the server's, ended by NULL */
 };
 

@@ -41,6 +41,25 @@ static void add_constant_gap(struct pace *pace)
     }
 }
 
+static struct arrivals trace;
+
+void pace_use(const struct arrivals *arrivals)
+{
+    trace = *arrivals;
+}
+
+static void take_traced(struct pace *pace)
+{
+    double cycle = (double)(pace->next / trace.count) * (double)trace.count;
+    pace->planned_ns = (uint64_t)((cycle + trace.at[pace->next % trace.count]) * pace->mean_gap_ns);
+}
+
+static void add_traced_gap(struct pace *pace)
+{
+    pace->next += pace->parts;
+    take_traced(pace);
+}
+
 void pace_init(struct pace *pace, const struct shm_settings *settings, unsigned index,
                unsigned workers)
 {
@@ -60,7 +79,13 @@ void pace_init(struct pace *pace, const struct shm_settings *settings, unsigned 
         pace->random = random_next(&pace->random) ^ (index * UINT64_C(0xd1342543de82ef95));
         pace->random = random_next(&pace->random);
         add_random_gap(pace);
+    } else if (pace->arrival == ARRIVAL_TRACE && trace.count > 0) {
+        pace->mean_gap_ns /= workers;
+        pace->parts = workers;
+        pace->next = index;
+        take_traced(pace);
     } else {
+        pace->arrival = ARRIVAL_CONSTANT;
         pace->planned_ns = unit * index / rate;
         pace->part = unit * index % rate;
     }
@@ -70,6 +95,8 @@ void pace_next(struct pace *pace)
 {
     if (pace->arrival == ARRIVAL_POISSON)
         add_random_gap(pace);
+    else if (pace->arrival == ARRIVAL_TRACE)
+        add_traced_gap(pace);
     else
         add_constant_gap(pace);
 }

@@ -5,7 +5,8 @@
  * workers together are evenly spaced, each worker takes every W-th. Poisson arrivals: each worker
  * has gaps of its own with an exponential distribution, so that all together make one Poisson
  * process of the whole rate. Gaps are computed with whole numbers, comparisons and one
- * multiplication, so that a seed gives the same starts on every machine.
+ * multiplication, so that a seed gives the same starts on every machine. Arrivals of a trace, which
+ * this process has been given: each worker takes every W-th.
  *
  * Order of calls: pace_begin, then for each iteration pace_wait and pace_next; pace_backlog last.
  */
@@ -13,6 +14,7 @@
 
 #include <stdbool.h>
 
+#include "job/arrivals.h"
 #include "shm/shm.h"
 
 struct pace {
@@ -22,9 +24,13 @@ struct pace {
     uint64_t start_ns;                      /* the agreed start */
     uint32_t arrival, schedule;             /* as in struct shm_settings */
     uint64_t gap_ns, gap_part, part, parts; /* constant: gap_ns + gap_part/parts, exactly */
-    double mean_gap_ns;                     /* poisson */
+    double mean_gap_ns;                     /* poisson: the worker's; trace: of all workers */
     uint64_t random;
+    uint64_t next; /* trace: number of the next start, among those of all workers */
 };
+
+/* All paces of this process with arrivals of a trace take them from there; kept by the caller. */
+void pace_use(const struct arrivals *arrivals);
 
 /* The planned starts of worker number index of `workers`, the first one being the next. Needs a
  * rate in the settings; start_ns is left 0. */

@@ -12,5 +12,6 @@
 #define LOAD_BODY "body"
 #define LOAD_EXPECT "expect"
 #define LOAD_TIMEOUT "timeout-ns"
+#define LOAD_ARRIVALS "arrivals"
 
 #define LOAD_MOST_BODY (16 << 20)

@@ -85,6 +85,7 @@ static enum status add_load(const struct point_requests *requests,
     add_text(LOAD_HEADER, requests->header, words);
     add_text(LOAD_BODY, requests->body, words);
     add_text(LOAD_EXPECT, requests->expect, words);
+    add_text(LOAD_ARRIVALS, requests->arrivals, words);
     word_list_add(words, "--" LOAD_TIMEOUT);
     word_list_add(words, "%" PRIu64, requests->timeout_ns);
     word_list_add(words, "--");

@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include "common/paths.h"
+#include "job/arrivals.h"
 #include "job/options.h"
+#include "job/work.h"
 #include "orchestrator/plan/internal.h"
 #include "orchestrator/plan/placeholders.h"
 #include "wire/load.h"
@@ -28,11 +30,9 @@ static enum status check_none(const struct point_requests *requests)
     const struct {
         const char *text;
         enum option_id id;
-    } texts[] = {{requests->request, OPTION_REQUEST},
-                 {requests->ready, OPTION_READY},
-                 {requests->header, OPTION_HEADER},
-                 {requests->body, OPTION_BODY},
-                 {requests->expect, OPTION_EXPECT}};
+    } texts[] = {{requests->request, OPTION_REQUEST}, {requests->ready, OPTION_READY},
+                 {requests->header, OPTION_HEADER},   {requests->body, OPTION_BODY},
+                 {requests->expect, OPTION_EXPECT},   {requests->arrivals, OPTION_ARRIVALS}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (texts[i].text)
             return status_set(STATUS_USAGE, "--%s is for a server: add --server",
@@ -70,13 +70,33 @@ static enum status check_body(const char *path)
     return STATUS_OK;
 }
 
+/* What the points of a section do with --rate is the plan's: here a trace goes with its file. */
+static enum status check_arrivals(const struct options *options,
+                                  const struct point_requests *requests)
+{
+    const struct option_value *value = &options->values[OPTION_ARRIVAL];
+    struct arrivals arrivals = {0};
+    bool traced = false;
+    for (size_t i = 0; i < value->count; i++)
+        traced |= value->items[i].integer == ARRIVAL_TRACE;
+    if (traced && !requests->arrivals)
+        return status_set(STATUS_USAGE, "--arrival trace needs --server and --arrivals FILE");
+    if (!traced && requests->arrivals)
+        return status_set(STATUS_USAGE, "--arrivals needs --arrival trace, and a --rate");
+    enum status status = traced ? arrivals_read(requests->arrivals, &arrivals) : STATUS_OK;
+    arrivals_release(&arrivals);
+    return status;
+}
+
 enum status requests_check(const struct options *options, char *const *command,
                            const struct point_requests *requests)
 {
     char path[PATH_MAX];
     bool server = options_switch(options, OPTION_SERVER);
-    if (!server)
-        return command ? check_none(requests) : STATUS_OK;
+    if (!server) {
+        enum status status = command ? check_none(requests) : STATUS_OK;
+        return status == STATUS_OK ? check_arrivals(options, &(struct point_requests){0}) : status;
+    }
     if (!command)
         return status_set(STATUS_USAGE, "--server needs a program: -- COMMAND");
     enum status status = check_texts(requests);
@@ -84,6 +104,8 @@ enum status requests_check(const struct options *options, char *const *command,
         return status;
     if (requests->body)
         status = check_body(requests->body);
+    if (status == STATUS_OK)
+        status = check_arrivals(options, requests);
     if (status != STATUS_OK)
         return status;
     if (path_find(PATH_HELPER, LOAD_PROGRAM, path, sizeof path) != STATUS_OK)

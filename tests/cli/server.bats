@@ -170,6 +170,23 @@ server_runs() {
   points 'all(.rate.achieved_ips > 50 and .rate.achieved_ips < 150)' r.jsonl
 }
 
+@test "arrivals of a file" {
+  # Four at once, then a pause: a serial server makes three of four wait.
+  printf '%s\n' 0 0 0 0 1 1 1 1 2 2 2 2 >burst
+  DURATION=1 measure 0 -l processes:1 --streams 8 --rate 40 --arrival constant,trace --arrivals burst -- \
+    "$SERVER" --port '{port}' --delay-ms 10 --serial
+  points 'map(.rate.arrival) == ["constant", "trace"] and all(measured and .rate.offered_ips == 40)' r.jsonl
+  points '.[1].latency_us.p90 >= 38000' r.jsonl
+  printf '1\n0\n' >bad
+  refused 'bad:2: 0 s comes after 1 s' "$MPSWEEP" sweep "${SERVER_SMALL[@]}" "${INFER[@]}" -l processes:1 --rate 40 \
+    --arrival trace --arrivals bad -- "$SERVER"
+  refused 'arrival trace needs' "$MPSWEEP" sweep "${SERVER_SMALL[@]}" "${INFER[@]}" -l processes:1 --rate 40 \
+    --arrival trace -- "$SERVER"
+  refused 'arrivals needs --arrival trace' "$MPSWEEP" sweep "${SERVER_SMALL[@]}" "${INFER[@]}" -l processes:1 --rate 40 \
+    --arrivals burst -- "$SERVER"
+  refused 'arrival trace needs' "$MPSWEEP" sweep -l threads:1 --rate 40 --arrival trace
+}
+
 @test "latency is counted from the planned start" {
   # 50/s are served of 100/s: of the requests in the window, half were planned long before.
   DURATION=1 LONGEST=1 measure 0 -l processes:1 --streams 2 --rate 100 -- \

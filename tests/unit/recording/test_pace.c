@@ -53,6 +53,27 @@ static void all_workers_together_are_evenly_spaced(void **state)
     }
 }
 
+/* Three starts a cycle, at 30/s: a cycle takes 0.1 s. Two workers take every second one. */
+static void a_trace_repeats_and_is_dealt_out(void **state)
+{
+    (void)state;
+    static double at[] = {0.0, 0.3, 2.0};
+    static const double starts_s[2][4] = {{0.0, 2.0 / 30, 3.3 / 30, 6.0 / 30},
+                                          {0.3 / 30, 3.0 / 30, 5.0 / 30, 6.3 / 30}};
+    const struct arrivals trace = {at, 3};
+    const struct shm_settings settings = at_rate(30, ARRIVAL_TRACE, 0);
+    pace_use(&trace);
+    for (unsigned w = 0; w < 2; w++) {
+        struct pace pace;
+        pace_init(&pace, &settings, w, 2);
+        for (unsigned i = 0; i < 4; i++) {
+            assert_true(fabs((double)pace.planned_ns / 1e9 - starts_s[w][i]) < 1e-8);
+            pace_next(&pace);
+        }
+    }
+    pace_use(&(const struct arrivals){0});
+}
+
 static void long_runs_do_not_drift(void **state)
 {
     (void)state;
@@ -303,6 +324,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(constant_starts_are_where_they_belong),
         cmocka_unit_test(all_workers_together_are_evenly_spaced),
+        cmocka_unit_test(a_trace_repeats_and_is_dealt_out),
         cmocka_unit_test(long_runs_do_not_drift),
         cmocka_unit_test(a_seed_repeats_and_workers_differ),
         cmocka_unit_test(poisson_gaps_are_exponential),

@@ -1,0 +1,80 @@
+/* Planned starts from a file. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "job/arrivals.h"
+
+static char path[] = "/tmp/test-arrivals.XXXXXX";
+
+static int make(void **state)
+{
+    (void)state;
+    int fd = mkstemp(path);
+    return fd < 0 ? -1 : close(fd);
+}
+
+static int clear(void **state)
+{
+    (void)state;
+    return unlink(path);
+}
+
+static enum status read_text(const char *text, struct arrivals *out)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+    return arrivals_read(path, out);
+}
+
+/* Two near each other, and a third: the mean gap is 5 s. */
+static void the_shape_counts(void **state)
+{
+    (void)state;
+    struct arrivals arrivals;
+    assert_int_equal(read_text("100\n101.5\r\n110\n", &arrivals), STATUS_OK);
+    assert_int_equal(arrivals.count, 3);
+    assert_float_equal(arrivals.at[0], 0.0, 1e-9);
+    assert_float_equal(arrivals.at[1], 0.3, 1e-9);
+    assert_float_equal(arrivals.at[2], 2.0, 1e-9);
+    arrivals_release(&arrivals);
+}
+
+static void check_refused(const char *text, const char *why)
+{
+    struct arrivals arrivals;
+    assert_int_equal(read_text(text, &arrivals), STATUS_USAGE);
+    if (!strstr(status_text(), why))
+        fail_msg("'%s' is not in '%s'", why, status_text());
+}
+
+static void what_is_not_a_trace_is_refused(void **state)
+{
+    (void)state;
+    struct arrivals arrivals;
+    check_refused("", "no two arrivals");
+    check_refused("1\n1\n", "no two arrivals");
+    check_refused("1\ntwo\n", ":2: 'two' is not a number of seconds");
+    check_refused("1\n\n2\n", ":2: '' is not a number of seconds");
+    check_refused("1 2\n", ":1: '1 2' is not a number of seconds");
+    check_refused("nan\n", "not a number of seconds");
+    check_refused("2\n1\n", ":2: 1 s comes after 2 s: sort the arrivals");
+    assert_int_equal(arrivals_read("/nowhere/else", &arrivals), STATUS_USAGE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_shape_counts),
+        cmocka_unit_test(what_is_not_a_trace_is_refused),
+    };
+    return cmocka_run_group_tests(tests, make, clear);
+}
