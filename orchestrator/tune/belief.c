@@ -31,6 +31,9 @@
 /* Two sets of processes of one layout differ by so much, as a share. */
 #define BETWEEN_REL 0.01
 
+/* That counts as much as this number of rounds. */
+#define ROUNDS_LIKE 3.0
+
 /* A figure without an interval. */
 #define UNKNOWN_SD 0.3
 #define UNKNOWN_P99_SD 0.15
@@ -184,15 +187,20 @@ static bool look_of(const struct tune_search *search, enum tune_quantity quantit
     return figure > 0.0;
 }
 
-/* Rounds of a layout spread about as those of others do, until there are many of them. */
-static double round_noise(const struct tune_state *state)
+/* Rounds of one layout spread about as those of another: of a few alone it would be chance. */
+static double round_noise(const struct tune_search *search)
 {
-    double mean = 0.0, squares = 0.0;
-    for (unsigned i = 0; i < state->rounds; i++)
-        mean += log(state->values[i]) / state->rounds;
-    for (unsigned i = 0; i < state->rounds; i++)
-        squares += pow(log(state->values[i]) - mean, 2.0);
-    return sqrt((4.0 * BETWEEN_REL * BETWEEN_REL + squares) / (3.0 + state->rounds));
+    double squares = 0.0, degrees = 0.0;
+    for (size_t k = 0; k < search->known_count; k++) {
+        const struct tune_state *state = &search->states[search->known[k]];
+        double mean = 0.0;
+        for (unsigned i = 0; i < state->rounds; i++)
+            mean += log(state->values[i]) / state->rounds;
+        for (unsigned i = 0; i < state->rounds; i++)
+            squares += pow(log(state->values[i]) - mean, 2.0);
+        degrees += state->rounds > 0 ? state->rounds - 1.0 : 0.0;
+    }
+    return sqrt((ROUNDS_LIKE * BETWEEN_REL * BETWEEN_REL + squares) / (ROUNDS_LIKE + degrees));
 }
 
 static void observe_rounds(const struct tune_search *search, size_t point, size_t column,
@@ -204,7 +212,7 @@ static void observe_rounds(const struct tune_search *search, size_t point, size_
     double sum = 0.0;
     for (unsigned i = 0; i < state->rounds; i++)
         sum += log(state->values[i]);
-    gp_observe(gp, column, true, sum / state->rounds, round_noise(state) / sqrt(state->rounds));
+    gp_observe(gp, column, true, sum / state->rounds, round_noise(search) / sqrt(state->rounds));
 }
 
 /* A process over known points only, best first as they are; columns are their places in `known`. */

@@ -144,8 +144,9 @@ struct estimate tune_estimate(const struct tune_search *search, size_t point)
     return estimate_from_bounds(state->seen.value, state->seen.low, state->seen.high, 0.0);
 }
 
-void tune_mark_worse(const struct tune_search *search, size_t best, const size_t *others,
-                     size_t count, bool *worse)
+/* Which of the others are worse than the best beyond doubt, all taken together. */
+static void mark_worse(const struct tune_search *search, size_t best, const size_t *others,
+                       size_t count, bool *worse)
 {
     double chances[TUNE_EQUAL_MOST];
     const struct tune_rules *rules = &search->rules;
@@ -167,11 +168,6 @@ void tune_mark_worse(const struct tune_search *search, size_t best, const size_t
 static bool meets_and_may_win(const struct tune_search *search, size_t point)
 {
     return tune_may_win(search, point) && tune_meets(search, point);
-}
-
-static bool is_worth_more(const struct tune_search *search, size_t a, size_t b)
-{
-    return value_of(search, a) > value_of(search, b);
 }
 
 static bool is_closer(const struct tune_search *search, size_t a, size_t b)
@@ -215,16 +211,18 @@ static bool is_as_good(const struct tune_search *search, size_t best, size_t poi
            chance_of_less(search, best, point, MUCH_LESS) < EQUAL_RISK;
 }
 
-/* Adds the finalists that do as much as the first of them, or are not worse beyond doubt. */
-static void add_finalists(const struct tune_search *search, const size_t *finalists, size_t count,
-                          struct tune_judgement *out)
+bool tune_is_told_apart(const struct tune_search *search, size_t best, size_t point)
 {
-    bool worse[TUNE_EQUAL_MOST] = {false};
-    tune_mark_worse(search, finalists[0], finalists + 1, count - 1, worse + 1);
-    double least = (1.0 - TUNE_SAME) * value_of(search, finalists[0]);
-    for (size_t i = 0; i < count; i++)
-        if ((!worse[i] || value_of(search, finalists[i]) >= least) && finalists[i] != out->winner)
-            out->equal[out->equal_count++] = finalists[i];
+    return chance_of_less(search, best, point, TUNE_SAME) >= EQUAL_SURE ||
+           (is_as_good(search, best, point) &&
+            chance_of_less(search, best, point, -TUNE_SAME) > 1.0 - EQUAL_RISK);
+}
+
+bool tune_is_rival(const struct tune_search *search, size_t best, size_t point)
+{
+    bool worse = false;
+    mark_worse(search, best, &point, 1, &worse);
+    return !worse && !is_as_good(search, best, point);
 }
 
 static double amount_or_most(double amount)
@@ -264,7 +262,8 @@ static void choose_winner(const struct tune_search *search, const size_t *pool, 
         if (finals && !is_finalist(search, pool[i]))
             continue;
         if (found > 0 &&
-            search->states[pool[i]].believed < search->states[like[0]].believed - TUNE_SAME)
+            (search->states[pool[i]].believed < search->states[like[0]].believed - TUNE_SAME ||
+             !is_as_good(search, pool[0], pool[i])))
             continue;
         like[found++] = pool[i];
     }
@@ -276,17 +275,9 @@ static void choose_winner(const struct tune_search *search, const size_t *pool, 
 static void find_equals(const struct tune_search *search, const size_t *pool, size_t count,
                         struct tune_judgement *out)
 {
-    size_t finalists[TUNE_EQUAL_MOST], finals = 0;
     out->equal[out->equal_count++] = out->winner;
-    for (size_t i = 0; i < count && finals < TUNE_EQUAL_MOST; i++)
-        if (is_finalist(search, pool[i]))
-            finals =
-                tune_rank(search, is_worth_more, pool[i], finalists, finals, TUNE_EQUAL_MOST - 1);
-    if (finals > 0)
-        add_finalists(search, finalists, finals, out);
     for (size_t i = 0; i < count && out->equal_count < TUNE_EQUAL_MOST; i++)
-        if (pool[i] != out->winner && !is_finalist(search, pool[i]) &&
-            is_as_good(search, pool[0], pool[i]))
+        if (pool[i] != out->winner && is_as_good(search, pool[0], pool[i]))
             out->equal[out->equal_count++] = pool[i];
     for (size_t i = 1; i < out->equal_count; i++)
         tune_rank(search, is_cheaper, out->equal[i], out->equal, i, TUNE_EQUAL_MOST);
@@ -321,14 +312,24 @@ static double share_reached(const struct tune_search *search, double value)
     return most > 0.0 ? value / most : 0.0;
 }
 
-/* Whether windows leave it open if one that is not among the equals is as good. */
-static bool has_doubt(const struct tune_search *search, const size_t *pool, size_t count)
+/* Whether it is open if one that is not among the equals is as good as a winner. */
+static bool has_doubt(const struct tune_search *search, size_t winner, const size_t *pool,
+                      size_t count)
 {
-    for (size_t i = 1; i < count; i++)
-        if (!is_finalist(search, pool[i]) && !is_as_good(search, pool[0], pool[i]) &&
-            chance_of_less(search, pool[0], pool[i], TUNE_SAME) < EQUAL_SURE)
-            return true;
-    return false;
+    size_t others[TUNE_EQUAL_MOST], finals = 0;
+    bool worse[TUNE_EQUAL_MOST] = {false}, doubt = false;
+    for (size_t i = 0; i < count; i++) {
+        if (pool[i] == winner)
+            continue;
+        doubt |= chance_of_less(search, pool[0], pool[i], TUNE_SAME) < EQUAL_SURE ||
+                 search->states[pool[i]].rounds == 1;
+        if (is_finalist(search, pool[i]) && finals < TUNE_EQUAL_MOST)
+            others[finals++] = pool[i];
+    }
+    mark_worse(search, winner, others, finals, worse);
+    for (size_t i = 0; i < finals; i++)
+        doubt |= !worse[i];
+    return doubt;
 }
 
 static void look_ahead(struct tune_search *search, bool doubt, struct tune_judgement *out)
@@ -378,6 +379,6 @@ void tune_search_judge(struct tune_search *search, struct tune_judgement *out)
     out->reached_share = share_reached(search, out->value);
     find_next(search, pool, count, out);
     /* A winner is better than all others beyond doubt. */
-    bool doubt = out->equal_count == 1 && has_doubt(search, pool, count);
+    bool doubt = out->equal_count == 1 && has_doubt(search, out->winner, pool, count);
     look_ahead(search, doubt, out);
 }

@@ -8,17 +8,14 @@
 #define LOOK_BUDGET_SHARE 0.008
 #define LOOK_LEAST_S 0.1
 
-/* Finals of this many layouts are to be paid for in any case, with windows at least that long, not
- * with more than this share of the time. */
+/* All rounds of this many layouts are to be paid for in any case, with windows at least that long,
+ * and of all finalists if that is not more than this share of the time. */
 #define FINALS_COUNT 2
 #define FINALS_SHARE 0.3
 #define FINAL_LEAST_S 0.2
 
 /* Finalists are chosen among this many. */
 #define FINALISTS_FROM 12
-
-/* Finalists are chosen anew at most so often. */
-#define ELECTIONS 3
 
 /* Who is further below the best than that many standard deviations cannot be a finalist. */
 #define FAR_BELOW 2.0
@@ -168,8 +165,8 @@ static double round_seconds(const struct tune_search *search, const size_t *poin
 /* What has to be left for the finals. */
 static double reserve_s(const struct tune_search *search)
 {
-    size_t leaders[FINALS_COUNT + 1];
-    size_t count = tune_leaders(search, leaders, FINALS_COUNT);
+    size_t leaders[TUNE_FINALISTS + 1];
+    size_t count = tune_leaders(search, leaders, TUNE_FINALISTS);
     double all_s = search->rules.rounds_least * round_seconds(search, leaders, count);
     return fmin(all_s, FINALS_SHARE * search->budget_s);
 }
@@ -208,7 +205,7 @@ static size_t take(size_t *list, size_t *count, size_t at)
 }
 
 /* Those that may yet turn out to be the best, best first, and which do not surely break the
- * constraints; where all do, the nearest to it. */
+ * constraints; where all do, the nearest to it. One round alone rules nothing out. */
 static size_t contenders(const struct tune_search *search, size_t *out)
 {
     size_t standing[TUNE_LOOKS_MOST + 1], count = 0;
@@ -217,8 +214,8 @@ static size_t contenders(const struct tune_search *search, size_t *out)
         const struct tune_state *state = &search->states[standing[i]];
         const struct tune_state *best = &search->states[standing[0]];
         bool breaks = tune_breaks(search, standing[i]) && tune_fits(search, standing[0]);
-        if (!state->dropped && !breaks &&
-            state->believed + FAR_BELOW * state->doubt >= best->believed)
+        bool may = state->believed + FAR_BELOW * state->doubt >= best->believed;
+        if (!state->dropped && !breaks && (may || state->rounds == 1))
             out[count++] = standing[i];
     }
     return count;
@@ -259,6 +256,18 @@ static bool is_sure(const struct tune_search *search, size_t point)
            !search->states[point].dropped;
 }
 
+/* Whether more rounds of a point would change nothing. */
+static bool is_settled(const struct tune_search *search, size_t best, size_t point)
+{
+    const struct tune_rules *rules = &search->rules;
+    const struct tune_state *state = &search->states[point];
+    bool unsure = state->rounds > 0 && tune_fits(search, point) && !tune_meets(search, point);
+    if (state->rounds >= (unsure ? rules->rounds_unsure : rules->rounds_most))
+        return true;
+    return point != best && !unsure && state->rounds >= rules->rounds_least &&
+           tune_is_told_apart(search, best, point);
+}
+
 /* Half of the places are for those that surely meet the constraint, where there are any; they come
  * first, as the last are left out where time is short. */
 static size_t choose_finalists(const struct tune_search *search, size_t *out)
@@ -268,13 +277,15 @@ static size_t choose_finalists(const struct tune_search *search, size_t *out)
     bool any_sure = tune_rank_all(search, is_sure, tune_better, sure, 1) > 0;
     for (size_t i = 0; i < found && count < TUNE_FINALISTS; i++) {
         bool meets = tune_meets(search, points[i]);
+        if (is_settled(search, points[0], points[i]))
+            continue;
         if (!meets && any_sure && unsure == TUNE_FINALISTS / 2)
             continue;
         unsure += !meets;
         out[count++] = points[i];
     }
     /* However much better others seem to be. */
-    if (any_sure && unsure == count) {
+    if (any_sure && unsure == count && !is_settled(search, points[0], sure[0])) {
         count -= count == TUNE_FINALISTS;
         out[count++] = sure[0];
     }
@@ -283,13 +294,21 @@ static size_t choose_finalists(const struct tune_search *search, size_t *out)
     return count;
 }
 
-/* As many finalists as there is time for, with windows as long as there is time for. */
+/* More rounds of the only one left would change nothing. */
+static bool is_decided(const struct tune_search *search, const size_t *points, size_t count)
+{
+    return count == 0 || (count == 1 && tune_meets(search, points[0]) &&
+                          search->states[points[0]].rounds >= search->rules.rounds_least);
+}
+
+/* Windows as long as there is time for in all rounds of the first finalists. */
 static void begin_finals(struct tune_search *search)
 {
     size_t points[TUNE_FINALISTS + 1] = {0};
-    size_t chosen = choose_finalists(search, points), count = chosen;
+    size_t chosen = choose_finalists(search, points);
+    size_t count = chosen < FINALS_COUNT ? chosen : FINALS_COUNT;
     unsigned rounds = search->rules.rounds_least;
-    search->elections++;
+    search->begun = true;
     for (search->final_s = search->rules.final_s; count > 0; count--) {
         double spare_s = search->left_s - rounds * round_seconds(search, points, count);
         if (isinf(spare_s) || spare_s >= 0.0)
@@ -305,83 +324,41 @@ static void begin_finals(struct tune_search *search)
         search->final_s = fmin(FINAL_LEAST_S, search->rules.final_s);
         count = 2.0 * round_seconds(search, points, 1) < search->left_s;
     }
-    search->cut |= count < chosen && count < 2;
-    for (size_t i = 0; i < count; i++)
-        search->states[points[i]].finalist = true;
+    search->cut |= count < chosen && count < FINALS_COUNT;
 }
 
-static bool is_active_finalist(const struct tune_search *search, size_t point)
+/* Where nothing is left to compare with it, a sole best goes on beside those that are not worse
+ * beyond doubt. */
+static size_t add_rivals(const struct tune_search *search, size_t *points)
 {
-    const struct tune_state *state = &search->states[point];
-    return state->finalist && !state->dropped && !(state->rounds > 0 && tune_breaks(search, point));
+    size_t standing[TUNE_LOOKS_MOST + 1], count = 0;
+    size_t found = tune_stand(search, standing);
+    for (size_t i = 0; i < found && count < TUNE_FINALISTS; i++) {
+        const struct tune_state *state = &search->states[standing[i]];
+        if (state->rounds > 0 && state->rounds < search->rules.rounds_most && !state->dropped &&
+            (i == 0 || tune_is_rival(search, standing[0], standing[i])))
+            points[count++] = standing[i];
+    }
+    return count > 1 ? count : 0;
 }
 
-static bool all_same(const struct tune_search *search, const size_t *points, size_t count)
-{
-    struct estimate best = tune_estimate(search, points[0]);
-    for (size_t i = 1; i < count; i++) {
-        struct estimate other = tune_estimate(search, points[i]);
-        struct effect effect = effect_of(&best, &other);
-        if (effect_verdict(&effect, TUNE_SAME) != EFFECT_SAME)
-            return false;
-    }
-    return true;
-}
-
-/* Drops those that have lost, and returns whether it is decided. */
-static bool is_decided(struct tune_search *search, size_t *points, size_t *count)
-{
-    const struct tune_rules *rules = &search->rules;
-    bool worse[TUNE_FINALISTS] = {false};
-    unsigned fewest = UINT32_MAX;
-    for (size_t i = 0; i < *count; i++) {
-        unsigned rounds = search->states[points[i]].rounds;
-        fewest = rounds < fewest ? rounds : fewest;
-    }
-    if (*count == 0)
-        return true;
-    if (fewest < rules->rounds_least)
-        return false;
-    /* Its percentile is not known well enough yet. */
-    if (!tune_meets(search, points[0])) {
-        unsigned most = tune_fits(search, points[0]) ? rules->rounds_unsure : rules->rounds_most;
-        return fewest >= most;
-    }
-    if (fewest >= rules->rounds_most)
-        return true;
-    if (*count == 1 || all_same(search, points, *count))
-        return true;
-    tune_mark_worse(search, points[0], points + 1, *count - 1, worse);
-    size_t left = 1;
-    for (size_t i = 1; i < *count; i++) {
-        search->states[points[i]].dropped = worse[i - 1];
-        if (!worse[i - 1])
-            points[left++] = points[i];
-    }
-    *count = left;
-    return left == 1;
-}
-
-/* One round of those that may still win. False: it is over. */
+/* One round of those that may still win, as many as there are places and time for. False: it is
+ * over. */
 static bool add_round(struct tune_search *search, struct tune_batch *batch)
 {
-    size_t points[TUNE_FINALISTS + 1];
-    size_t count;
-    /* Again where all of them turned out to break the constraint. */
-    while ((count = tune_rank_all(search, is_active_finalist, tune_better, points,
-                                  TUNE_FINALISTS)) == 0 &&
-           search->elections < ELECTIONS)
+    size_t points[TUNE_FINALISTS + 1] = {0};
+    if (!search->begun)
         begin_finals(search);
-    if (is_decided(search, points, &count))
+    size_t count = choose_finalists(search, points);
+    if (is_decided(search, points, count) && (count = add_rivals(search, points)) == 0)
         return false;
-    if (round_seconds(search, points, count) > search->left_s) {
-        search->cut = true;
-        return false;
-    }
+    while (count > 0 && round_seconds(search, points, count) > search->left_s)
+        count--;
     for (size_t i = 0; i < count; i++)
         tune_add(batch, points[i], final_window_s(search, points[i]));
+    search->cut |= count == 0;
     batch->fresh = true;
-    return true;
+    return count > 0;
 }
 
 /* For comparison, in the time that remains: what costs little comes first. */

@@ -28,7 +28,7 @@ struct tune_state {
     double looked, look_weight;   /* sum of the logarithms of all windows of a look, by variance */
     double believed;              /* tune_stand(): logarithm of its value, */
     double doubt;                 /* and standard deviation of its distance to the best */
-    bool finalist, dropped;
+    bool dropped;
     unsigned rounds; /* of the finals */
     double values[TUNE_ROUNDS_MOST];
 };
@@ -52,12 +52,12 @@ struct tune_search {
     struct tune_belief beliefs[TUNE_QUANTITIES];
     struct tune_rules rules;
     enum tune_stage stage;
-    size_t looks;       /* windows before the finals */
-    unsigned elections; /* of finalists */
-    double budget_s;    /* seconds that were left at the begin, */
-    double left_s;      /* and are left */
-    double look_s;      /* window of a look, */
-    double final_s;     /* and of the finals */
+    size_t looks;    /* windows before the finals */
+    bool begun;      /* the finals are: final_s is known */
+    double budget_s; /* seconds that were left at the begin, */
+    double left_s;   /* and are left */
+    double look_s;   /* window of a look, */
+    double final_s;  /* and of the finals */
     struct tune_costs costs;
     bool cut;     /* time ended the search */
     bool asked;   /* the last batch was not empty, */
@@ -138,9 +138,11 @@ size_t tune_leaders(const struct tune_search *search, size_t *out, size_t most);
 /* By rounds of the finals if there are two, else by the last window. */
 struct estimate tune_estimate(const struct tune_search *search, size_t point);
 
-/* Which of the others are worse than the best beyond doubt, all taken together. */
-void tune_mark_worse(const struct tune_search *search, size_t best, const size_t *others,
-                     size_t count, bool *worse);
+/* By what tune_stand() left: surely less than the best, or surely about as good. */
+bool tune_is_told_apart(const struct tune_search *search, size_t best, size_t point);
+
+/* Neither worse beyond doubt nor as good. */
+bool tune_is_rival(const struct tune_search *search, size_t best, size_t point);
 
 /* How far beyond the constraints it was seen, as a ratio; 0: not known. */
 double tune_excess(const struct tune_search *search, size_t point);

@@ -37,7 +37,7 @@ static void count_trial(const struct tune_trial *trial, struct outcome *out)
     out->over += trial->seconds > trial->budget_s;
     out->verdicts[trial->judgement.verdict]++;
     out->measured += (unsigned)trial->measured;
-    if (trial->judgement.verdict == TUNE_NONE)
+    if (trial->judgement.verdict > TUNE_EQUAL)
         return;
     out->equal++;
     out->holds_best += trial->equal_most_ips >= trial->best_measured_ips;
@@ -80,7 +80,8 @@ static int run(const struct tune_family *family, unsigned first, unsigned machin
            all.verdicts[TUNE_WINNER], all.verdicts[TUNE_EQUAL], all.verdicts[TUNE_UNFINISHED],
            all.verdicts[TUNE_NONE], percent(all.holds_best, all.equal),
            percent(all.holds_like, all.equal), percent(all.holds_worse, all.equal),
-           (double)all.members / all.equal, (double)(clock() - begin) / CLOCKS_PER_SEC / all.count);
+           all.equal ? (double)all.members / all.equal : NAN,
+           (double)(clock() - begin) / CLOCKS_PER_SEC / all.count);
     fflush(stdout);
     return 0;
 }
@@ -106,9 +107,10 @@ int main(int count, char **words)
            first + machines - 1, TUNE_WORKLOADS);
     printf(
         "reached: %% of trials within 5%% and 2%% of the best of all; least, median; budgets that\n"
-        "were overrun; points measured. Verdicts: winner, equal, unfinished, none. Equals: %% of\n"
-        "trials in which they hold the best that was measured, one within 1%% of the best of all,\n"
-        "one that is more than 3%% worse; how many they are. CPU seconds of a trial.\n");
+        "were overrun; points measured. Verdicts: winner, equal, unfinished, none. Of the first\n"
+        "two: %% in which what is named holds the best that was measured, one within 1%% of the\n"
+        "best of all, one that is more than 3%% worse; how many are named. CPU seconds of a "
+        "trial.\n");
     bool any = false;
     for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
         if (count > 3 && strcmp(words[3], families[i]->name) != 0)
