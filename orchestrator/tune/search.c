@@ -285,7 +285,8 @@ static size_t choose_finalists(const struct tune_search *search, size_t *out)
         out[count++] = points[i];
     }
     /* However much better others seem to be. */
-    if (any_sure && unsure == count && !is_settled(search, points[0], sure[0])) {
+    size_t best = found > 0 ? points[0] : TUNE_NO_POINT;
+    if (any_sure && unsure == count && (found == 0 || !is_settled(search, best, sure[0]))) {
         count -= count == TUNE_FINALISTS;
         out[count++] = sure[0];
     }
