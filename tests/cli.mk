@@ -19,7 +19,6 @@ long_tests = \
     tests/cli/tune_verdicts.bats \
     tests/cli/reuse.bats \
     tests/cli/program.bats \
-    tests/cli/server.bats \
     tests/cli/plugin.bats \
     tests/cli/probe_more.bats \
     tests/cli/signals.bats \
@@ -55,6 +54,9 @@ long_tests = \
     tests/cli/mps_usage.bats
 SLOW_TESTS = $(slow_tests)
 LONG_TESTS = $(long_tests)
+if HAVE_CURL
+long_tests += tests/cli/server.bats
+endif
 cli_tests = \
     tests/cli/sweep.bats \
     tests/cli/files.bats \

@@ -1,3 +1,4 @@
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,13 +8,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include "common/paths.h"
 #include "orchestrator/plan/settings.h"
 #include "orchestrator/record/record.h"
 #include "orchestrator/results/settings.h"
 #include "orchestrator/results/table.h"
 #include "tests/unit/plan/plan_rig.h"
+
+/* Of a new trace with two arrivals, which goes with this process. */
+static const char *trace_path(char out[32])
+{
+    int fd = memfd_create("trace", MFD_CLOEXEC);
+    assert_int_equal(write(fd, "0\n1\n", 4), 4);
+    snprintf(out, 32, "/proc/self/fd/%d", fd);
+    return out;
+}
 
 /* A value of a row that is not its default. */
 static const char *other_value(const struct option_row *row, char out[32])
@@ -26,10 +38,11 @@ static const char *other_value(const struct option_row *row, char out[32])
     case SETTING_WORKLOAD:
         return "delay";
     case SETTING_TEXT:
-        return row->id == OPTION_REQUEST ? "POST http://localhost/other"
-               : row->id == OPTION_READY ? "http://localhost/health"
-               : row->id == OPTION_BODY  ? "/dev/null"
-                                         : "some text";
+        return row->id == OPTION_REQUEST    ? "POST http://localhost/other"
+               : row->id == OPTION_READY    ? "http://localhost/health"
+               : row->id == OPTION_BODY     ? "/dev/null"
+               : row->id == OPTION_ARRIVALS ? trace_path(out)
+                                            : "some text";
     case SETTING_RATE:
         return "250.5";
     case SETTING_SHARES:
@@ -66,6 +79,11 @@ static void go_where_it_applies(const struct option_row *row)
         job.command = program;
         set(OPTION_SERVER, "yes");
         set(OPTION_REQUEST, "GET http://localhost/");
+    }
+    if (row->id == OPTION_ARRIVALS) {
+        set(OPTION_RATE, "100");
+        set(OPTION_ARRIVAL, "trace");
+        set(OPTION_ARRIVALS, trace_path((char[32]){0}));
     }
     if (where & PLACE_PAGEABLE_STREAM)
         set(OPTION_MEMORY, "pageable");
@@ -160,10 +178,20 @@ static void every_setting_comes_back(const struct option_row *row)
     options_release(&usual_options);
 }
 
+/* Servers need a program that a build without libcurl lacks. */
+static bool is_refused(const struct option_row *row)
+{
+    char path[PATH_MAX];
+    return row->setting.where & (PLACE_PROGRAM | PLACE_SERVER) &&
+           path_find(PATH_HELPER, "mpsweep-load", path, sizeof path) != STATUS_OK;
+}
+
 static void all_settings_come_back(void **state)
 {
     for (const struct option_row *row = NULL; (row = setting_next(row));) {
         print_message("%s\n", row->name);
+        if (is_refused(row))
+            continue;
         every_setting_comes_back(row);
         plan_rig_end(state);
         assert_int_equal(plan_rig_begin(state), 0);
