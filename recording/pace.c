@@ -50,8 +50,9 @@ void pace_use(const struct arrivals *arrivals)
 
 static void take_traced(struct pace *pace)
 {
-    double cycle = (double)(pace->next / trace.count) * (double)trace.count;
-    pace->planned_ns = (uint64_t)((cycle + trace.at[pace->next % trace.count]) * pace->mean_gap_ns);
+    uint64_t place = pace->next % trace.count;
+    double gaps = (double)(pace->next - place) + trace.at[place];
+    pace->planned_ns = (uint64_t)(gaps * pace->mean_gap_ns);
 }
 
 static void add_traced_gap(struct pace *pace)
