@@ -21,6 +21,14 @@
 #define OWN_MEMORY (PLACE_OURS | PLACE_NO_PLUGIN)
 
 #define AT(field) .at = offsetof(struct point, field)
+
+/* A text that goes with a server's request. */
+#define REQUEST_TEXT(field)                                                                        \
+    {                                                                                              \
+        .type = SETTING_TEXT, AT(program.requests.field), .where = PLACE_SERVER,                   \
+        .recorded = PLACE_NOWHERE, .label = ""                                                     \
+    }
+
 #define CHOICES(...)                                                                               \
     (const struct option_choice[])                                                                 \
     {                                                                                              \
@@ -300,11 +308,7 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_READY, "ready", 0, OPTION_KIND_TEXT, 0, PLAN, NULL, 0, 0, NULL, "URL", WORK,
      "With --server, what answers 200 to 299 once it could serve, as in\n"
      "http://127.0.0.1:{port}/health. Default: when it takes connections.",
-     .setting = {.type = SETTING_TEXT,
-                 AT(program.requests.ready),
-                 .where = PLACE_SERVER,
-                 .recorded = PLACE_NOWHERE,
-                 .label = ""}},
+     .setting = REQUEST_TEXT(ready)},
     {OPTION_REQUEST, "request", 0, OPTION_KIND_TEXT, 0, PLAN, NULL, 0, 0, NULL, "METHOD URL", WORK,
      "With --server, the request, as in 'POST http://127.0.0.1:{port}/infer'. An iteration is a\n"
      "request with a good answer; its latency counts from its planned start (--rate).",
@@ -315,23 +319,14 @@ const struct option_row option_table[OPTION_COUNT] = {
                  .label = ""}},
     {OPTION_HEADER, "header", 0, OPTION_KIND_TEXT, 0, PLAN, NULL, 0, 0, NULL, "LINE", WORK,
      "With --server, one more line of the request, as in 'Content-Type: application/json'.",
-     .setting = {.type = SETTING_TEXT,
-                 AT(program.requests.header),
-                 .where = PLACE_SERVER,
-                 .recorded = PLACE_NOWHERE,
-                 .label = ""}},
+     .setting = REQUEST_TEXT(header)},
     {OPTION_BODY, "body", 0, OPTION_KIND_TEXT, 0, PLAN, NULL, 0, 0, NULL, "FILE", WORK,
      "With --server, what the request sends: a file of up to 16 MiB.",
-     .setting =
-         {.type = SETTING_TEXT, AT(program.requests.body), .recorded = PLACE_NOWHERE, .label = ""}},
+     .setting = REQUEST_TEXT(body)},
     {OPTION_EXPECT, "expect", 0, OPTION_KIND_TEXT, 0, PLAN, NULL, 0, 0, NULL, "STATUS|TEXT", WORK,
      "With --server, what makes an answer good: its status, or a text in it. Default: a status of\n"
      "200 to 299. Others are counted apart, as are requests without an answer.",
-     .setting = {.type = SETTING_TEXT,
-                 AT(program.requests.expect),
-                 .where = PLACE_SERVER,
-                 .recorded = PLACE_NOWHERE,
-                 .label = ""}},
+     .setting = REQUEST_TEXT(expect)},
     {OPTION_REQUEST_TIMEOUT, "request-timeout", 0, OPTION_KIND_REAL, 0, PLAN, NULL, 0.001, 3600,
      "10", "S", WORK, "With --server, seconds after which a request has no answer.",
      .setting = {.type = SETTING_NS,
@@ -342,11 +337,7 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_ARRIVALS, "arrivals", 0, OPTION_KIND_TEXT, 0, PLAN, NULL, 0, 0, NULL, "FILE", WORK,
      "With --arrival trace, when requests started once: a number of seconds a line. --rate makes\n"
      "them faster or slower, and they repeat.",
-     .setting = {.type = SETTING_TEXT,
-                 AT(program.requests.arrivals),
-                 .where = PLACE_SERVER,
-                 .recorded = PLACE_NOWHERE,
-                 .label = ""}},
+     .setting = REQUEST_TEXT(arrivals)},
     {OPTION_PORT, "port", 0, OPTION_KIND_INTEGER, 0, PLAN, NULL, 1024, 65535, "20000", "N", WORK,
      "With a program (-- COMMAND), the first port to try for {port}: each process gets one of its\n"
      "own, consecutive and free when it starts.",
