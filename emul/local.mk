@@ -32,7 +32,8 @@ mpsweep_emulated_mps_control_LDADD = libemul.a libcommon.a
 
 unit_tests += \
     tests/unit/emul/test_contexts tests/unit/emul/test_cuda tests/unit/emul/test_effects \
-    tests/unit/emul/test_fault tests/unit/emul/test_hold tests/unit/emul/test_machine \
+    tests/unit/emul/test_fault tests/unit/emul/test_hold tests/unit/emul/test_injection \
+    tests/unit/emul/test_machine \
     tests/unit/emul/test_model tests/unit/emul/test_mps tests/unit/emul/test_mps_faults \
     tests/unit/emul/test_mps_replies tests/unit/emul/test_order tests/unit/emul/test_steps
 emul_driver = tests/unit/emul/driver.c tests/unit/emul/driver.h
@@ -42,8 +43,18 @@ tests_unit_emul_test_contexts_SOURCES = tests/unit/emul/test_contexts.c $(emul_r
 tests_unit_emul_test_cuda_SOURCES = tests/unit/emul/test_cuda.c $(emul_driver)
 tests_unit_emul_test_effects_SOURCES = tests/unit/emul/test_effects.c $(emul_rig)
 tests_unit_emul_test_fault_SOURCES = tests/unit/emul/test_fault.c emul/cuda/fault.c
+tests_unit_emul_test_injection_SOURCES = tests/unit/emul/test_injection.c $(emul_driver)
 tests_unit_emul_test_mps_SOURCES = tests/unit/emul/test_mps.c $(emul_mps)
 tests_unit_emul_test_mps_faults_SOURCES = tests/unit/emul/test_mps_faults.c $(emul_mps)
 tests_unit_emul_test_mps_replies_SOURCES = tests/unit/emul/test_mps_replies.c $(emul_mps)
 tests_unit_emul_test_order_SOURCES = tests/unit/emul/test_order.c $(emul_rig)
 tests_unit_emul_test_steps_SOURCES = tests/unit/emul/test_steps.c $(emul_driver)
+
+if HAVE_CMOCKA
+# What the emulated driver injects. Not a test: a program to automake only, so that it links it.
+check_PROGRAMS += tests/unit/emul/injection.so
+tests_unit_emul_injection_so_SOURCES = tests/unit/emul/injection.c
+tests_unit_emul_injection_so_CFLAGS = $(AM_CFLAGS) -fPIC
+tests_unit_emul_injection_so_LDFLAGS = $(AM_LDFLAGS) -shared
+tests_unit_emul_injection_so_LDADD =
+endif

@@ -1,8 +1,10 @@
 #include "emul/cuda/process.h"
 
+#include <dlfcn.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -219,9 +221,35 @@ static cuda_result attach_state(void)
     return CUDA_INVALID_VALUE;
 }
 
+/* As the driver does: it loads what the variable names and calls this, and goes on without a library
+ * that cannot be loaded. */
+#define INJECTION_VARIABLE "CUDA_INJECTION64_PATH"
+#define INJECTION_FUNCTION "InitializeInjection"
+
+static pthread_once_t injection_once = PTHREAD_ONCE_INIT;
+static _Thread_local bool is_injecting;
+
+static void inject(void)
+{
+    const char *path = getenv(INJECTION_VARIABLE);
+    void *library = path != NULL && *path != '\0' ? dlopen(path, RTLD_NOW) : NULL;
+    void *symbol = library != NULL ? dlsym(library, INJECTION_FUNCTION) : NULL;
+    int (*initialize)(void);
+    if (symbol == NULL)
+        return;
+    memcpy(&initialize, &symbol, sizeof initialize);
+    is_injecting = true;
+    initialize();
+    is_injecting = false;
+}
+
 cuda_result cuInit(unsigned int flags)
 {
     ENTER_IF_VALID(init, NEED_NOTHING, flags == 0);
+
+    /* No lock of ours is held: the library may call the driver. */
+    if (!is_injecting)
+        pthread_once(&injection_once, inject);
 
     pthread_mutex_lock(&process.mutex);
     if (!process.initialised) {
