@@ -1,5 +1,6 @@
 /*
- * CUPTI, loaded at run time, for traces only: what the driver and the GPU did, as records.
+ * CUPTI, loaded at run time, for traces and observers only: what the driver and the GPU did, as
+ * records, and callbacks around the driver's calls.
  */
 #pragma once
 

@@ -221,8 +221,8 @@ static cuda_result attach_state(void)
     return CUDA_INVALID_VALUE;
 }
 
-/* As the driver does: it loads what the variable names and calls this, and goes on without a library
- * that cannot be loaded. */
+/* As the driver does: it loads what the variable names and calls this, and goes on without a
+ * library that cannot be loaded. */
 #define INJECTION_VARIABLE "CUDA_INJECTION64_PATH"
 #define INJECTION_FUNCTION "InitializeInjection"
 
