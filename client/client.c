@@ -77,7 +77,12 @@ EXPORT struct mpsweep *mpsweep_open_abi(unsigned abi, int number)
         return handle;
     if (taken >= 0)
         return refuse("has no memory for a handle");
-    if (number < 0)
+    if (atomic_load(&shm_process_at(&client.shm, client.process)->observer.state) ==
+        SHM_OBSERVED_ITERATION)
+        snprintf(text, sizeof text,
+                 "opened a handle when iterations had been found without: open it before the "
+                 "first one, or give --tick none");
+    else if (number < 0)
         snprintf(text, sizeof text,
                  "opened more than the %u handle%s of its threads (MPSWEEP_THREADS=%u, "
                  "MPSWEEP_STREAMS=%u)",

@@ -338,6 +338,15 @@ const struct option_row option_table[OPTION_COUNT] = {
      "With --arrival trace, when requests started once: a number of seconds a line. --rate makes\n"
      "them faster or slower, and they repeat.",
      .setting = REQUEST_TEXT(arrivals)},
+    {OPTION_TICK, "tick", 0, OPTION_KIND_TEXT, 0, PLAN, NULL, 0, 0, "auto", "WHAT", WORK,
+     "With a program (-- COMMAND) that does not report its iterations, what ends one: sync (a wait\n"
+     "for the GPU), graph (a graph's launch), copy-out, kernel:NAME, or an NVTX range nvtx:NAME.\n"
+     "auto finds what repeats. none: the program reports them itself.",
+     .setting = {.type = SETTING_TEXT,
+                 AT(program.tick),
+                 .where = PLACE_PROGRAM,
+                 .recorded = PLACE_NOWHERE,
+                 .label = ""}},
     {OPTION_PORT, "port", 0, OPTION_KIND_INTEGER, 0, PLAN, NULL, 1024, 65535, "20000", "N", WORK,
      "With a program (-- COMMAND), the first port to try for {port}: each process gets one of its\n"
      "own, consecutive and free when it starts.",

@@ -42,6 +42,7 @@ struct point_requests {
 struct point_program {
     char *const *command; /* with placeholders, NULL-ended */
     struct point_requests requests;
+    const char *tick; /* what ends an iteration (wire/tick.h) */
     int64_t seed;
     unsigned port;   /* the lowest to give to a process */
     const char *log; /* directory for what they print, NULL: none */

@@ -43,7 +43,7 @@
 #include "job/workload_mix.h"
 
 #define SHM_MAGIC UINT64_C(0x31706565777370bd) /* never valid UTF-8 text */
-#define SHM_VERSION 9
+#define SHM_VERSION 10
 
 /* Time slices in which progress is counted, the first beginning at the end of the warm-up. The
  * orchestrator picks slice_ns so that the longest window fits. */
@@ -137,6 +137,26 @@ struct shm_header {
 
 enum { SHM_GATE_CLOSED, SHM_GATE_OPEN };
 
+/* What an observer (observer/) knows of a program that does not report its own iterations. */
+enum shm_observed {
+    SHM_OBSERVED_NOTHING,
+    SHM_OBSERVED_NOT,       /* it cannot observe: the words give the reason */
+    SHM_OBSERVED_CALLS,     /* no iteration yet: what the program has called */
+    SHM_OBSERVED_ITERATION, /* what it takes for one */
+};
+
+#define SHM_OBSERVER_WORDS 256
+
+struct shm_observer {
+    _Atomic uint32_t state;    /* enum shm_observed */
+    _Atomic uint32_t words_at; /* words[words_at % 2]; the other one is being written */
+    char words[2][SHM_OBSERVER_WORDS];
+    /* Written before SHM_OBSERVED_ITERATION: calls in an iteration, and the share of its marks that
+     * are like those of the iteration before. */
+    uint32_t calls;
+    double match;
+};
+
 /* What a worker process learned about its device and context. Published before READY of its slots.
  */
 struct shm_process {
@@ -160,6 +180,7 @@ struct shm_process {
     /* What became of it: enum shm_policy, and why it was refused. */
     _Atomic uint32_t policy;
     _Atomic int32_t policy_errno;
+    struct shm_observer observer; /* of a program, for as long as the process lives */
 };
 
 /* What a worker used of a CPU from the first iteration after the warm-up to its last, and what its

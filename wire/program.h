@@ -13,3 +13,9 @@
 /* Where mpsweep.py finds the library. */
 #define CLIENT_LIBRARY_VARIABLE "MPSWEEP_CLIENT_LIBRARY"
 #define CLIENT_LIBRARY "libmpsweep-client.so.1"
+
+/* The library that the CUDA driver loads into a program that does not report its own iterations,
+ * and what it is to do there: the text of --tick, and where CUPTI is, if that is known. */
+#define OBSERVER_LIBRARY "mpsweep-observer.so"
+#define OBSERVER_TICK_VARIABLE "MPSWEEP_TICK"
+#define OBSERVER_CUPTI_VARIABLE "MPSWEEP_OBSERVER_CUPTI"

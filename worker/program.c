@@ -304,13 +304,21 @@ static void become_orphan(struct supervisor *supervisor)
     plan(&supervisor->kill_ns, shm->header->settings.with_mps ? ORPHAN_MPS_MS : ORPHAN_MS);
 }
 
+/* One that does not know of us would never end by itself. */
+static bool is_observed(const struct supervisor *supervisor)
+{
+    const struct shm *shm = &supervisor->process.shm;
+    return atomic_load(&shm_process_at(shm, supervisor->process.index)->observer.state) ==
+           SHM_OBSERVED_ITERATION;
+}
+
 /* What is due by now. */
 static void go_on(struct supervisor *supervisor)
 {
     uint64_t now = clock_now_ns();
     if (!supervisor->settling && all_published(supervisor)) {
         supervisor->settling = true;
-        plan(&supervisor->terminate_ns, SETTLE_MS);
+        plan(&supervisor->terminate_ns, is_observed(supervisor) ? 0 : SETTLE_MS);
     }
     if (!supervisor->terminated && now >= supervisor->terminate_ns) {
         process_tree_signal(getpid(), SIGTERM);

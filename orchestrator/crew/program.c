@@ -11,6 +11,7 @@
 #include "shm/shm.h"
 #include "wire/load.h"
 #include "wire/program.h"
+#include "wire/tick.h"
 #include "common/child.h"
 #include "common/clock.h"
 #include "common/paths.h"
@@ -144,6 +145,27 @@ static void add_client(struct word_list *set)
     }
 }
 
+/* What has the CUDA driver load the observer. A user who gives it another library, as profilers do,
+ * wants that one; without the observer a program that does not report its iterations fails with its
+ * own error. */
+static void add_observer(const struct point *point, const struct session *session,
+                         struct word_list *set)
+{
+    char path[PATH_MAX];
+    struct tick tick;
+    const char *cupti = session_cupti(session);
+    if (point_is_server(point) || getenv("CUDA_INJECTION64_PATH") ||
+        !tick_parse(point->program.tick, &tick) || tick.kind == TICK_NONE ||
+        path_find(PATH_HELPER, OBSERVER_LIBRARY, path, sizeof path) != STATUS_OK)
+        return;
+    word_list_add(set, "CUDA_INJECTION64_PATH=%s", path);
+    if (tick.kind == TICK_NVTX)
+        word_list_add(set, "NVTX_INJECTION64_PATH=%s", path);
+    word_list_add(set, OBSERVER_TICK_VARIABLE "=%s", point->program.tick);
+    if (cupti)
+        word_list_add(set, OBSERVER_CUPTI_VARIABLE "=%s", cupti);
+}
+
 static void make_settings(const struct program *program, const struct session *session,
                           unsigned index, const struct gpu_environment *gpu, struct word_list *set)
 {
@@ -163,6 +185,7 @@ static void make_settings(const struct program *program, const struct session *s
     if (program->ports->first)
         word_list_add(set, "MPSWEEP_PORT=%u", program->ports->first + index);
     add_client(set);
+    add_observer(point, session, set);
 }
 
 enum status program_spawn(const struct program *program, const struct session *session,

@@ -11,6 +11,7 @@
 #include "orchestrator/plan/internal.h"
 #include "orchestrator/plan/placeholders.h"
 #include "wire/load.h"
+#include "wire/tick.h"
 
 static bool is_url(const char *text)
 {
@@ -88,18 +89,35 @@ static enum status check_arrivals(const struct options *options,
     return status;
 }
 
+static enum status check_tick(const struct options *options, bool program, bool server)
+{
+    const char *text = options_text(options, OPTION_TICK);
+    bool given = options->values[OPTION_TICK].rank > 0;
+    struct tick tick;
+    if (!tick_parse(text, &tick))
+        return status_set(STATUS_USAGE, "'%s' is not a value of tick: it takes " TICK_FORMS, text);
+    if (given && !program)
+        return status_set(STATUS_USAGE, "--tick needs a program: -- COMMAND");
+    if (given && server)
+        return status_set(STATUS_USAGE, "--tick is not for a server: an iteration is a --request");
+    return STATUS_OK;
+}
+
 enum status requests_check(const struct options *options, char *const *command,
                            const struct point_requests *requests)
 {
     char path[PATH_MAX];
     bool server = options_switch(options, OPTION_SERVER);
+    enum status status = check_tick(options, command, server);
+    if (status != STATUS_OK)
+        return status;
     if (!server) {
-        enum status status = command ? check_none(requests) : STATUS_OK;
+        status = command ? check_none(requests) : STATUS_OK;
         return status == STATUS_OK ? check_arrivals(options, &(struct point_requests){0}) : status;
     }
     if (!command)
         return status_set(STATUS_USAGE, "--server needs a program: -- COMMAND");
-    enum status status = check_texts(requests);
+    status = check_texts(requests);
     if (status != STATUS_OK)
         return status;
     if (requests->body)

@@ -44,6 +44,30 @@ enum status round_program_failed(const struct round *round, unsigned process, en
     return blame(round, process, code, "%.*s", (int)sizeof((struct shm_slot *)0)->error - 1, error);
 }
 
+/* A program that does not report its iterations, and none were found. */
+static enum status blame_observed(const struct round *round, unsigned process, double seconds)
+{
+    const struct shm_observer *observer = &shm_process_at(&round->shm, process)->observer;
+    uint32_t state = atomic_load_explicit(&observer->state, memory_order_acquire);
+    uint32_t at = atomic_load_explicit(&observer->words_at, memory_order_acquire);
+    char words[SHM_OBSERVER_WORDS];
+    const char *found = observer->words[at % 2];
+    text_printable(found, strnlen(found, sizeof words), words, sizeof words);
+    if (state == SHM_OBSERVED_NOT)
+        return blame(round, process, STATUS_WORKER,
+                     "reported no iterations within %.3g s, and they cannot be observed: %s",
+                     seconds, words);
+    if (state == SHM_OBSERVED_CALLS)
+        return blame(round, process, STATUS_WORKER,
+                     "repeated nothing that could be an iteration within %.3g s (it made %s): give "
+                     "what ends one with --tick, a longer --timeout, or let it report them",
+                     seconds, words);
+    return blame(round, process, STATUS_WORKER,
+                 "did not report that it is ready within %.3g s, and has not waited for a GPU: it "
+                 "must call mpsweep_ready() (mpsweep.ready() in Python), or use CUDA",
+                 seconds);
+}
+
 /* It has opened some of its handles. */
 static enum status blame_unopened(const struct round *round, unsigned process, unsigned opened,
                                   double seconds)
@@ -84,10 +108,7 @@ enum status round_program_unready(const struct round *round, double seconds)
                          "reported that %u of its %u handles are ready within %.3g s: it must call "
                          "mpsweep_ready() for each",
                          ready, point_slots(point), seconds);
-        return blame(round, p, STATUS_WORKER,
-                     "did not report that it is ready within %.3g s: it must call mpsweep_ready() "
-                     "(mpsweep.ready() in Python)",
-                     seconds);
+        return blame_observed(round, p, seconds);
     }
     return status_set(STATUS_WORKER, "the programs did not get ready within %.3g s", seconds);
 }

@@ -53,6 +53,10 @@ struct session_request {
  * programs and the topology, and starts the MPS guard. */
 enum status session_open(const struct session_request *request, struct session *out);
 
+/* Where CUPTI is: the user's library (MPSWEEP_CUPTI), or that of the emulated GPU, which contains
+ * it; NULL: where it usually is. */
+const char *session_cupti(const struct session *session);
+
 /* From here on SIGINT, SIGTERM and SIGHUP do not end this process but are read through signal_fd;
  * those that are ignored stay so. Before, they may end it at once: the guard cleans up. */
 enum status session_watch_signals(struct session *session);

@@ -20,7 +20,6 @@
 #define DURATION_S 0.2
 
 #define CHECK_NS (30 * NS_PER_S)
-#define CUPTI_VARIABLE "MPSWEEP_CUPTI"
 
 static bool is_given(const struct options *options, enum option_id id)
 {
@@ -68,15 +67,6 @@ static enum status choose(struct trace *trace)
         .needs_no_window = true,
     };
     return point_check_stagger(&trace->point, trace->limits.duration_ns);
-}
-
-/* The user's library; or that of the emulated GPU, which contains its tracing. */
-static const char *find_cupti(const struct session *session)
-{
-    const char *given = getenv(CUPTI_VARIABLE);
-    if (given && *given)
-        return given;
-    return *session->driver_path ? session->driver_path : NULL;
 }
 
 /* In a process of its own, before anything is measured. */
@@ -179,7 +169,7 @@ static enum status write_outputs(const struct trace *trace)
 static int run(struct trace *trace)
 {
     campaign_notify_session(&trace->session, report_notice);
-    trace->cupti = find_cupti(&trace->session);
+    trace->cupti = session_cupti(&trace->session);
     enum status status = session_watch_signals(&trace->session);
     if (status == STATUS_OK)
         status = prepare(trace);

@@ -1,0 +1,136 @@
+/*
+ * What the CUDA driver loads into a program that does not report its iterations, because
+ * CUDA_INJECTION64_PATH names this library: at the program's first call of the driver it calls
+ * InitializeInjection(). From then on CUPTI calls us back after the calls that observer/calls.h
+ * lists, in the thread that made them.
+ */
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/cupti.h"
+#include "observer/calls.h"
+#include "observer/watcher.h"
+#include "wire/program.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* Numbers of the driver's calls: CUPTI counts them from 1. */
+#define CALLBACKS_MOST 2048
+
+static struct {
+    struct cupti cupti;
+    cupti_subscriber subscriber;
+    struct tick tick;
+    uint8_t kinds[CALLBACKS_MOST]; /* enum call_kind of each call */
+    sem_t over;
+} inject;
+
+static uint64_t bytes_of(enum call_kind kind, const struct cupti_callback_data *call)
+{
+    const struct cupti_copy_parameters *copy = call->parameters;
+    return kind == CALL_COPY_IN || kind == CALL_COPY_OUT || kind == CALL_COPY_OUT_WAIT ? copy->bytes
+                                                                                      : 0;
+}
+
+static bool is_named(enum call_kind kind, const struct cupti_callback_data *call)
+{
+    return inject.tick.kind == TICK_KERNEL && kind == CALL_LAUNCH && call->symbol &&
+           strstr(call->symbol, inject.tick.name);
+}
+
+static void on_call(void *unused, cupti_callback_domain domain, uint32_t callback,
+                    const void *data)
+{
+    const struct cupti_callback_data *call = data;
+    (void)unused;
+    if (domain != CUPTI_DOMAIN_DRIVER || callback >= CALLBACKS_MOST ||
+        call->site != CUPTI_SITE_EXIT || *(const cuda_result *)call->result != CUDA_SUCCESS_)
+        return;
+    enum call_kind kind = (enum call_kind)inject.kinds[callback];
+    struct watcher *watcher = watcher_of_thread();
+    if (watcher)
+        watcher_take(watcher, kind, bytes_of(kind, call), is_named(kind, call));
+    else if (watcher_is_over())
+        sem_post(&inject.over);
+}
+
+/* A program that reports its iterations itself is left alone: its calls are fast again. Not in a
+ * callback, where CUPTI does not take it. */
+static void *await_end(void *unused)
+{
+    (void)unused;
+    while (sem_wait(&inject.over) != 0)
+        ;
+    inject.cupti.unsubscribe(inject.subscriber);
+    return NULL;
+}
+
+static enum status start_thread(void)
+{
+    pthread_t thread;
+    sigset_t all, before;
+    sigfillset(&all);
+    sem_init(&inject.over, 0, 0);
+    /* Signals are the program's. */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&thread, NULL, await_end, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error)
+        return status_set(STATUS_SYSTEM, "cannot start a thread: %s", strerror(error));
+    pthread_detach(thread);
+    return STATUS_OK;
+}
+
+static enum status enable_calls(void)
+{
+    const struct cupti *cupti = &inject.cupti;
+    for (uint32_t i = 1; i < CALLBACKS_MOST; i++) {
+        const char *name = NULL;
+        if (cupti->get_callback_name(CUPTI_DOMAIN_DRIVER, i, &name) != CUPTI_SUCCESS_ || !name)
+            continue;
+        inject.kinds[i] = (uint8_t)call_kind_of(name);
+        if (inject.kinds[i] == CALL_OTHER)
+            continue;
+        enum status status =
+            cupti_check(cupti, cupti->enable_callback(1, inject.subscriber, CUPTI_DOMAIN_DRIVER, i),
+                        "cuptiEnableCallback");
+        if (status != STATUS_OK)
+            return status;
+    }
+    return STATUS_OK;
+}
+
+static enum status subscribe(void)
+{
+    const struct cupti *cupti = &inject.cupti;
+    enum status status = cupti_load(getenv(OBSERVER_CUPTI_VARIABLE), &inject.cupti);
+    if (status != STATUS_OK)
+        return status;
+    if (!cupti->subscribe || !cupti->unsubscribe || !cupti->enable_callback)
+        return status_set(STATUS_UNSUPPORTED, "'%s' has no callbacks", cupti->name);
+    cupti_result result = cupti->subscribe(&inject.subscriber, on_call, NULL);
+    if (result == CUPTI_MULTIPLE_SUBSCRIBERS || result == CUPTI_MAX_LIMIT_REACHED)
+        return status_set(STATUS_UNSUPPORTED,
+                          "the program uses CUPTI itself, as profilers do, and CUPTI serves one at "
+                          "a time: stop its profiler, or let the program report its iterations");
+    status = cupti_check(cupti, result, "cuptiSubscribe");
+    if (status == STATUS_OK)
+        status = start_thread();
+    return status == STATUS_OK ? enable_calls() : status;
+}
+
+/* The driver's. 1: it went well; the driver does not care. */
+EXPORT int InitializeInjection(void);
+int InitializeInjection(void)
+{
+    const char *text = getenv(OBSERVER_TICK_VARIABLE);
+    if (!text || !tick_parse(text, &inject.tick) || !watcher_open(&inject.tick))
+        return 1;
+    if (inject.tick.kind != TICK_NVTX && subscribe() != STATUS_OK)
+        watcher_refuse(status_text());
+    return 1;
+}

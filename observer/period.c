@@ -1,0 +1,185 @@
+#include "observer/period.h"
+
+#include "common/clock.h"
+
+/* A period must show in so many iterations, and in so many marks, so that a step of an iteration
+ * is not taken for one; of slow programs in fewer marks, but for so long. */
+#define REPEATS 3
+#define MARKS 64
+#define FEWEST_MARKS 4
+#define LONG_NS (2 * NS_PER_S)
+/* The share of marks that must be like those a period before. */
+#define ALIKE 0.95
+/* How far the durations of the last iterations may be apart once a program is warm; one that never
+ * gets that steady counts after so many. */
+#define STEADY 0.3
+#define PATIENCE 16
+/* After so many marks it is judged whether the period is still there. */
+#define LOOK 16
+
+static const struct mark *mark_at(const struct period *period, uint64_t number)
+{
+    return &period->marks[number % PERIOD_MARKS];
+}
+
+static bool near(uint64_t a, uint64_t b, uint64_t slack)
+{
+    uint64_t more = a > b ? a : b, less = a > b ? b : a;
+    return more - less <= slack + more / 4;
+}
+
+/* Shapes grow a little from one iteration to the next, and with them what is launched. */
+static bool are_alike(const struct mark *a, const struct mark *b)
+{
+    return near(a->launches, b->launches, 2) && near(a->graphs, b->graphs, 0) &&
+           near(a->copies_in, b->copies_in, 1) && near(a->copies_out, b->copies_out, 1) &&
+           near(a->bytes_in, b->bytes_in, 64) && near(a->bytes_out, b->bytes_out, 64);
+}
+
+static bool has_work(const struct mark *mark)
+{
+    return mark->launches || mark->graphs;
+}
+
+/* The share of the last marks that are like those `length` before. */
+static double match_of(const struct period *period, unsigned length, unsigned marks)
+{
+    unsigned alike = 0;
+    for (unsigned i = 1; i <= marks; i++)
+        alike += are_alike(mark_at(period, period->count - i),
+                           mark_at(period, period->count - i - length));
+    return (double)alike / marks;
+}
+
+static uint64_t duration_of(const struct period *period, unsigned length, unsigned back)
+{
+    uint64_t end = period->count - 1 - (uint64_t)back * length;
+    return mark_at(period, end)->at_ns - mark_at(period, end - length)->at_ns;
+}
+
+static bool is_steady(const struct period *period, unsigned length)
+{
+    uint64_t least = UINT64_MAX, most = 0;
+    if (period->count > (uint64_t)PATIENCE * length)
+        return true;
+    for (unsigned i = 0; i + 1 < REPEATS; i++) {
+        uint64_t duration = duration_of(period, length, i);
+        least = duration < least ? duration : least;
+        most = duration > most ? duration : most;
+    }
+    return (double)(most - least) <= STEADY * (double)most;
+}
+
+struct mark period_iteration(const struct period *period)
+{
+    struct mark sum = {.at_ns = period->count > period->length
+                                    ? duration_of(period, period->length, 0)
+                                    : 0};
+    for (unsigned i = 1; i <= period->length && i <= period->count; i++) {
+        const struct mark *mark = mark_at(period, period->count - i);
+        sum.bytes_in += mark->bytes_in;
+        sum.bytes_out += mark->bytes_out;
+        sum.launches += mark->launches;
+        sum.graphs += mark->graphs;
+        sum.copies_in += mark->copies_in;
+        sum.copies_out += mark->copies_out;
+    }
+    return sum;
+}
+
+/* Input is copied in when an iteration begins, so that the mark before it ended one; of several
+ * such marks the last. */
+static uint64_t find_boundary(const struct period *period)
+{
+    uint64_t best = period->count - 1, most = 0;
+    for (unsigned i = 0; i < period->length; i++) {
+        uint64_t number = period->count - 1 - i;
+        const struct mark *after = mark_at(period, i == 0 ? number + 1 - period->length
+                                                          : number + 1);
+        if (after->bytes_in <= most)
+            continue;
+        most = after->bytes_in;
+        best = number;
+    }
+    /* The first one from now on. */
+    return best == period->count - 1 ? best : best + period->length;
+}
+
+/* How many marks to compare: 0: there are too few. */
+static unsigned evidence_for(const struct period *period, unsigned length)
+{
+    unsigned known = period->count < PERIOD_MARKS ? (unsigned)period->count : PERIOD_MARKS;
+    unsigned marks = known - length < MARKS ? known - length : MARKS;
+    if (length >= known || marks + length < FEWEST_MARKS)
+        return 0;
+    if (marks < (REPEATS - 1) * length)
+        marks = (REPEATS - 1) * length;
+    if (marks + length > known)
+        return 0;
+    uint64_t for_ns = mark_at(period, period->count - 1)->at_ns -
+                      mark_at(period, period->count - marks - length)->at_ns;
+    return marks + length >= MARKS || for_ns >= LONG_NS ? marks : 0;
+}
+
+static bool find(struct period *period)
+{
+    for (unsigned length = 1; length <= PERIOD_MARKS / (REPEATS + 1); length++) {
+        unsigned marks = evidence_for(period, length);
+        double match = marks ? match_of(period, length, marks) : 0;
+        if (match < ALIKE)
+            continue;
+        /* A multiple of it is as good as this one will be. */
+        if (!is_steady(period, length))
+            return false;
+        period->length = length;
+        struct mark iteration = period_iteration(period);
+        if (!has_work(&iteration)) {
+            period->length = 0;
+            continue;
+        }
+        period->match = match;
+        period->boundary = find_boundary(period);
+        period->unlike = period->looked_at = 0;
+        return true;
+    }
+    return false;
+}
+
+static enum period_state go_on(struct period *period)
+{
+    uint64_t number = period->count - 1;
+    period->unlike += !are_alike(mark_at(period, number), mark_at(period, number - period->length));
+    period->looked_at++;
+    unsigned look = period->length > LOOK / 2 ? 2 * period->length : LOOK;
+    if (period->looked_at >= look) {
+        if (2 * period->unlike > period->looked_at) {
+            *period = (struct period){0};
+            return PERIOD_LOST;
+        }
+        period->match = 1 - (double)period->unlike / period->looked_at;
+        period->looked_at = period->unlike = 0;
+    }
+    if (number != period->boundary)
+        return PERIOD_WITHIN;
+    period->boundary += period->length;
+    return PERIOD_BOUNDARY;
+}
+
+enum period_state period_add(struct period *period, const struct mark *mark, bool every)
+{
+    period->marks[period->count % PERIOD_MARKS] = *mark;
+    period->count++;
+    if (every) {
+        period->length = 1;
+        period->match = 1;
+        return period->count < REPEATS ? PERIOD_UNKNOWN : PERIOD_BOUNDARY;
+    }
+    if (period->length)
+        return go_on(period);
+    if (!find(period))
+        return PERIOD_UNKNOWN;
+    if (period->boundary != period->count - 1)
+        return PERIOD_WITHIN;
+    period->boundary += period->length;
+    return PERIOD_BOUNDARY;
+}

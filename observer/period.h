@@ -1,0 +1,42 @@
+/*
+ * Finds the iterations of a thread in what it does: the period of its marks. A mark is a moment at
+ * which the thread has waited for what it had launched (or whatever else stands for that), with
+ * what was launched and copied since the mark before.
+ *
+ * Pure: it calls no driver and takes no time. One thread at a time.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PERIOD_MARKS 512 /* that are remembered: the longest period is a quarter of that */
+
+struct mark {
+    uint64_t at_ns;
+    uint64_t bytes_in, bytes_out; /* copied to the GPU, and to the host */
+    uint32_t launches, graphs, copies_in, copies_out;
+};
+
+enum period_state {
+    PERIOD_UNKNOWN,  /* no period yet */
+    PERIOD_WITHIN,   /* of an iteration */
+    PERIOD_BOUNDARY, /* this mark ends an iteration */
+    PERIOD_LOST,     /* what was the period is no longer: it begins anew, as PERIOD_UNKNOWN */
+};
+
+struct period {
+    struct mark marks[PERIOD_MARKS]; /* mark number i at i % PERIOD_MARKS */
+    uint64_t count;                  /* of marks */
+    unsigned length;                 /* marks in an iteration; 0: unknown */
+    uint64_t boundary;               /* number of the mark that ends the current iteration */
+    unsigned unlike, looked_at;      /* marks since it was found */
+    double match;                    /* share of the marks that were like those a period before */
+};
+
+/* Fine to use when all zero. Every mark is an iteration if `every` is set. */
+enum period_state period_add(struct period *period, const struct mark *mark, bool every);
+
+/* What an iteration has, from the last one; at_ns is its duration. Known periods only. */
+struct mark period_iteration(const struct period *period);

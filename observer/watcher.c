@@ -1,0 +1,339 @@
+#include "observer/watcher.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/internal.h"
+#include "common/clock.h"
+#include "common/text.h"
+#include "observer/period.h"
+
+/* So many calls without a wait, and the thread waits in another way. */
+#define QUIET_CALLS 20000
+/* So often something must have stood for a wait before it does. */
+#define STANDS_FOR_WAIT 64
+/* Ranges of NVTX before the first that counts. */
+#define FIRST_RANGES 3
+/* What is seen while no period is known is noted every so many calls. */
+#define NOTE_CALLS 4096
+/* At the end a thread waits so long to be ended before it goes on as if nothing had been. */
+#define HOLD_NS NS_PER_S
+#define HOLD_LOOK_NS (10 * NS_PER_MS)
+
+struct watcher {
+    struct watcher *next;
+    pthread_mutex_t mutex; /* for the process's watcher, which its threads share */
+    struct mpsweep *handle;
+    uint64_t over_ns;      /* when the last iteration ended; 0: it has not */
+    enum call_kind stands; /* for a wait: marks are the calls of this kind */
+    uint64_t quiet_calls;  /* since the last wait */
+    uint64_t ranges;
+    uint64_t calls[CALL_KINDS];
+    struct mark since; /* what there was since the last mark */
+    struct period period;
+};
+
+static struct {
+    struct tick tick;
+    bool open, whole;
+    _Atomic bool over;
+    _Atomic unsigned opened; /* handles */
+    struct watcher process;
+    pthread_mutex_t mutex;
+    struct watcher *threads; /* so that they are reachable to the end */
+} observer = {.mutex = PTHREAD_MUTEX_INITIALIZER, .process.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+static _Thread_local struct watcher *own;
+
+bool watcher_open(const struct tick *tick)
+{
+    if (observer.open)
+        return true;
+    if (tick->kind == TICK_NONE || !client_attach())
+        return false;
+    observer.tick = *tick;
+    observer.whole = client.shm.header->threads == 1;
+    observer.open = true;
+    return true;
+}
+
+struct watcher *watcher_of_thread(void)
+{
+    if (!observer.open || watcher_is_over())
+        return NULL;
+    if (observer.whole)
+        return &observer.process;
+    if (own)
+        return own;
+    own = calloc(1, sizeof *own);
+    if (!own)
+        return NULL;
+    pthread_mutex_init(&own->mutex, NULL);
+    pthread_mutex_lock(&observer.mutex);
+    own->next = observer.threads;
+    observer.threads = own;
+    pthread_mutex_unlock(&observer.mutex);
+    return own;
+}
+
+bool watcher_is_over(void)
+{
+    return atomic_load_explicit(&observer.over, memory_order_relaxed);
+}
+
+/* -- what the orchestrator reads ------------------------------------------------------------------ */
+
+static struct shm_process *record(void)
+{
+    return shm_process_at(&client.shm, client.process);
+}
+
+static void note(enum shm_observed state, const char *text)
+{
+    struct shm_observer *out = &record()->observer;
+    pthread_mutex_lock(&observer.mutex);
+    uint32_t next = atomic_load(&out->words_at) + 1;
+    text_printable(text, strlen(text), out->words[next % 2], sizeof out->words[0]);
+    atomic_store_explicit(&out->words_at, next, memory_order_release);
+    atomic_store_explicit(&out->state, state, memory_order_release);
+    pthread_mutex_unlock(&observer.mutex);
+}
+
+void watcher_refuse(const char *text)
+{
+    if (client_attach())
+        note(SHM_OBSERVED_NOT, text);
+}
+
+static const struct {
+    const char *one, *many;
+} words[CALL_KINDS] = {
+    [CALL_LAUNCH] = {"launch", "launches"},
+    [CALL_GRAPH] = {"graph launch", "graph launches"},
+    [CALL_WAIT] = {"wait", "waits"},
+    [CALL_POLL] = {"poll", "polls"},
+    [CALL_COPY_IN] = {"copy in", "copies in"},
+    [CALL_COPY_OUT] = {"copy out", "copies out"},
+    [CALL_COPY_OUT_WAIT] = {"waiting copy out", "waiting copies out"},
+};
+
+static void append_count(struct text *text, enum call_kind kind, uint64_t count, uint64_t bytes)
+{
+    if (count == 0)
+        return;
+    text_append(text, "%s%llu %s", text->length ? ", " : "", (unsigned long long)count,
+                count == 1 ? words[kind].one : words[kind].many);
+    if (bytes)
+        text_append(text, " of %llu bytes", (unsigned long long)bytes);
+}
+
+static void note_calls(const struct watcher *watcher)
+{
+    char line[SHM_OBSERVER_WORDS] = "";
+    struct text text = {.at = line, .size = sizeof line};
+    for (int kind = CALL_LAUNCH; kind < CALL_KINDS; kind++)
+        append_count(&text, (enum call_kind)kind, watcher->calls[kind], 0);
+    note(SHM_OBSERVED_CALLS, line);
+}
+
+static void note_iteration(const struct watcher *watcher)
+{
+    char line[SHM_OBSERVER_WORDS] = "";
+    struct text text = {.at = line, .size = sizeof line};
+    struct mark iteration = period_iteration(&watcher->period);
+    if (observer.tick.kind == TICK_NVTX)
+        text_append(&text, "NVTX range '%s'", observer.tick.name);
+    if (watcher->stands == CALL_WAIT || watcher->stands == CALL_POLL)
+        append_count(&text, watcher->stands, watcher->period.length, 0);
+    append_count(&text, CALL_LAUNCH, iteration.launches, 0);
+    append_count(&text, CALL_GRAPH, iteration.graphs, 0);
+    append_count(&text, CALL_COPY_IN, iteration.copies_in, iteration.bytes_in);
+    append_count(&text, CALL_COPY_OUT, iteration.copies_out, iteration.bytes_out);
+    struct shm_observer *out = &record()->observer;
+    out->calls = iteration.launches + iteration.graphs + iteration.copies_in +
+                 iteration.copies_out + watcher->period.length;
+    out->match = watcher->period.match;
+    note(SHM_OBSERVED_ITERATION, line);
+}
+
+/* -- iterations ----------------------------------------------------------------------------------- */
+
+/* The program has opened handles itself: those count. */
+static bool reports_itself(void)
+{
+    unsigned slots = shm_slots(client.shm.header);
+    if (atomic_load(&observer.opened) > 0)
+        return false;
+    for (unsigned i = 0; i < slots; i++)
+        if (atomic_load(&shm_slot_at(&client.shm, client.process, i)->opened) != SHM_OPENED_NOT)
+            return true;
+    return false;
+}
+
+static bool open_handle(struct watcher *watcher)
+{
+    pthread_mutex_lock(&observer.mutex);
+    bool itself = reports_itself();
+    if (itself)
+        atomic_store(&observer.over, true);
+    else
+        atomic_fetch_add(&observer.opened, 1);
+    pthread_mutex_unlock(&observer.mutex);
+    if (itself)
+        return false;
+    note_iteration(watcher);
+    watcher->handle = mpsweep_open(MPSWEEP_NEXT_THREAD);
+    if (!watcher->handle)
+        atomic_store(&observer.over, true);
+    return watcher->handle;
+}
+
+static void begin(struct watcher *watcher)
+{
+    if (!mpsweep_begin(watcher->handle))
+        watcher->over_ns = clock_now_ns();
+}
+
+static void end(struct watcher *watcher)
+{
+    if (watcher->handle)
+        mpsweep_end(watcher->handle);
+    else if (!open_handle(watcher))
+        return;
+    begin(watcher);
+}
+
+/* The period that was found is gone. Before the window it may have been one of a start. */
+static void lose(struct watcher *watcher)
+{
+    if (!watcher->handle || !watcher->handle->recorder.in_window)
+        return;
+    mpsweep_fail(watcher->handle, "its calls stopped repeating: give what is an iteration with "
+                                  "--tick (" TICK_FORMS ")");
+    watcher->over_ns = clock_now_ns();
+}
+
+static void add_mark(struct watcher *watcher)
+{
+    struct mark mark = watcher->since;
+    mark.at_ns = clock_now_ns();
+    watcher->since = (struct mark){0};
+    enum period_state state =
+        period_add(&watcher->period, &mark, observer.tick.kind != TICK_AUTO);
+    if (state == PERIOD_BOUNDARY)
+        end(watcher);
+    else if (state == PERIOD_LOST)
+        lose(watcher);
+    else if (state == PERIOD_UNKNOWN && !watcher->handle)
+        note_calls(watcher);
+}
+
+/* Without any wait, what stands for one is what the thread does instead. */
+static enum call_kind choose_stand(const struct watcher *watcher)
+{
+    static const enum call_kind kinds[] = {CALL_POLL, CALL_COPY_OUT, CALL_GRAPH};
+    uint64_t waits = watcher->calls[CALL_WAIT] + watcher->calls[CALL_COPY_OUT_WAIT];
+    if (waits > 0 && watcher->quiet_calls < QUIET_CALLS)
+        return CALL_WAIT;
+    for (unsigned i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (watcher->calls[kinds[i]] >= STANDS_FOR_WAIT)
+            return kinds[i];
+    return CALL_OTHER;
+}
+
+static bool has_work(const struct mark *mark)
+{
+    return mark->launches || mark->graphs;
+}
+
+static bool is_wait(enum call_kind kind)
+{
+    return kind == CALL_WAIT || kind == CALL_COPY_OUT_WAIT;
+}
+
+static bool is_mark(struct watcher *watcher, enum call_kind kind, bool named)
+{
+    const struct mark *since = &watcher->since;
+    bool worked = has_work(since);
+    switch (observer.tick.kind) {
+    case TICK_SYNC:
+        return worked && is_wait(kind);
+    case TICK_GRAPH:
+        return kind == CALL_GRAPH;
+    case TICK_COPY_OUT:
+        return worked && (kind == CALL_COPY_OUT || kind == CALL_COPY_OUT_WAIT);
+    case TICK_KERNEL:
+        return named;
+    case TICK_NONE:
+    case TICK_NVTX:
+        return false;
+    case TICK_AUTO:
+        break;
+    }
+    enum call_kind stands = choose_stand(watcher);
+    if (stands != watcher->stands && !watcher->handle) {
+        watcher->stands = stands;
+        watcher->period = (struct period){0};
+    }
+    return worked && (watcher->stands == CALL_WAIT ? is_wait(kind) : kind == watcher->stands);
+}
+
+static void count(struct watcher *watcher, enum call_kind kind, uint64_t bytes)
+{
+    struct mark *since = &watcher->since;
+    watcher->calls[kind]++;
+    watcher->quiet_calls = is_wait(kind) ? 0 : watcher->quiet_calls + 1;
+    since->launches += kind == CALL_LAUNCH;
+    since->graphs += kind == CALL_GRAPH;
+    if (kind == CALL_COPY_IN) {
+        since->copies_in++;
+        since->bytes_in += bytes;
+    } else if (kind == CALL_COPY_OUT || kind == CALL_COPY_OUT_WAIT) {
+        since->copies_out++;
+        since->bytes_out += bytes;
+    }
+    if (!watcher->handle && watcher->quiet_calls % NOTE_CALLS == NOTE_CALLS - 1)
+        note_calls(watcher);
+}
+
+/* Where nothing of it is on the GPU, until it is ended or has had its time. */
+static void hold(uint64_t over_ns)
+{
+    while (over_ns && clock_now_ns() < over_ns + HOLD_NS)
+        clock_sleep_until(clock_now_ns() + HOLD_LOOK_NS);
+}
+
+void watcher_take(struct watcher *watcher, enum call_kind kind, uint64_t bytes, bool named)
+{
+    pthread_mutex_lock(&watcher->mutex);
+    if (!watcher->over_ns) {
+        count(watcher, kind, bytes);
+        if (is_mark(watcher, kind, named))
+            add_mark(watcher);
+    }
+    uint64_t over_ns = watcher->over_ns;
+    pthread_mutex_unlock(&watcher->mutex);
+    hold(over_ns);
+}
+
+void watcher_push(struct watcher *watcher)
+{
+    pthread_mutex_lock(&watcher->mutex);
+    if (!watcher->over_ns && watcher->ranges >= FIRST_RANGES &&
+        (watcher->handle || open_handle(watcher)))
+        begin(watcher);
+    uint64_t over_ns = watcher->over_ns;
+    pthread_mutex_unlock(&watcher->mutex);
+    hold(over_ns);
+}
+
+void watcher_pop(struct watcher *watcher)
+{
+    pthread_mutex_lock(&watcher->mutex);
+    watcher->ranges++;
+    if (!watcher->over_ns && watcher->handle)
+        mpsweep_end(watcher->handle);
+    pthread_mutex_unlock(&watcher->mutex);
+}

@@ -1,0 +1,39 @@
+/*
+ * Turns what a thread calls into iterations. Where the layout has one thread, a process has one
+ * watcher, whichever of its threads calls; else each thread has its own.
+ *
+ * A watcher learns first: it collects marks (observer/period.h) until iterations are known. Then it
+ * opens a handle of the client, and every boundary ends an iteration and begins the next: there the
+ * thread waits for the common start, for a planned start of an open loop, and at the end for
+ * the program to be ended.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "observer/calls.h"
+#include "wire/tick.h"
+
+struct watcher;
+
+/* Once, before any call of another function: what counts as an iteration, which must outlive all
+ * calls. False: there is nothing to watch for, or no memory of mpsweep to write to. */
+bool watcher_open(const struct tick *tick);
+
+/* The calling thread's; NULL: it is not watched. */
+struct watcher *watcher_of_thread(void);
+
+/* A call of the driver has ended well. bytes: of a copy. named: of a launch, whether the kernel has
+ * the name that was asked for. May wait: the caller holds no lock. */
+void watcher_take(struct watcher *watcher, enum call_kind kind, uint64_t bytes, bool named);
+
+/* A range of the name that was asked for begins or ends. */
+void watcher_push(struct watcher *watcher);
+void watcher_pop(struct watcher *watcher);
+
+/* Why the process cannot be watched: for the orchestrator. */
+void watcher_refuse(const char *text);
+
+/* Whether the program reports its iterations itself: nothing is watched any more. */
+bool watcher_is_over(void);

@@ -1,0 +1,196 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "observer/period.h"
+
+static struct period period;
+static uint64_t now_ns;
+
+static int set_up(void **state)
+{
+    (void)state;
+    period = (struct period){0};
+    now_ns = 0;
+    return 0;
+}
+
+/* A wait for so many launches, after which so many bytes came back. */
+static enum period_state wait_for(uint32_t launches, uint64_t bytes_in, uint64_t bytes_out,
+                                  uint64_t ns)
+{
+    now_ns += ns;
+    const struct mark mark = {.at_ns = now_ns,
+                              .launches = launches,
+                              .copies_in = bytes_in > 0,
+                              .bytes_in = bytes_in,
+                              .copies_out = bytes_out > 0,
+                              .bytes_out = bytes_out};
+    return period_add(&period, &mark, false);
+}
+
+static void test_each_wait_is_an_iteration(void **state)
+{
+    unsigned boundaries = 0;
+    (void)state;
+    for (int i = 0; i < 80; i++)
+        boundaries += wait_for(220, 1 << 20, 1 << 20, 3000000) == PERIOD_BOUNDARY;
+    assert_int_equal(period.length, 1);
+    assert_true(boundaries >= 15);
+    struct mark iteration = period_iteration(&period);
+    assert_int_equal(iteration.launches, 220);
+    assert_int_equal(iteration.bytes_in, 1 << 20);
+    assert_int_equal(iteration.at_ns, 3000000);
+}
+
+/* What is launched grows a little, as with the cache of a decoder. */
+static void test_slow_growth_is_no_change(void **state)
+{
+    unsigned boundaries = 0;
+    (void)state;
+    for (uint32_t i = 0; i < 300; i++)
+        boundaries += wait_for(900 + i, 512, 8, 20000000) == PERIOD_BOUNDARY;
+    assert_true(boundaries >= 230);
+}
+
+/* A request: input, 12 steps, a large answer. */
+static enum period_state request(unsigned *boundaries, unsigned *last)
+{
+    enum period_state state = PERIOD_UNKNOWN;
+    for (unsigned i = 0; i < 13; i++) {
+        state = wait_for(i == 0 ? 400 : 40, i == 0 ? 65536 : 0, i == 12 ? 32768 : 8, 1000000);
+        if (state != PERIOD_BOUNDARY)
+            continue;
+        ++*boundaries;
+        *last = i;
+    }
+    return state;
+}
+
+static void test_requests_of_several_waits(void **state)
+{
+    unsigned boundaries = 0, last = 99;
+    (void)state;
+    for (int i = 0; i < 8; i++)
+        request(&boundaries, &last);
+    assert_int_equal(period.length, 13);
+    boundaries = 0;
+    for (int i = 0; i < 10; i++)
+        request(&boundaries, &last);
+    assert_int_equal(boundaries, 10);
+    /* The next request begins with its input. */
+    assert_int_equal(last, 12);
+    struct mark iteration = period_iteration(&period);
+    assert_int_equal(iteration.launches, 400 + 12 * 40);
+}
+
+/* Weights are loaded, each tensor with a wait, and nothing is launched. */
+static void test_loading_is_no_iteration(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 200; i++)
+        assert_int_equal(wait_for(0, 1 << 22, 0, 1000000), PERIOD_UNKNOWN);
+    unsigned boundaries = 0;
+    for (int i = 0; i < 100; i++)
+        boundaries += wait_for(100, 4096, 4096, 2000000) == PERIOD_BOUNDARY;
+    assert_true(boundaries >= 30);
+}
+
+/* The first iterations of a program take longer. */
+static void test_a_warm_up_is_awaited(void **state)
+{
+    static const uint64_t ms[] = {900, 400, 200, 100, 60};
+    (void)state;
+    for (size_t i = 0; i < sizeof ms / sizeof ms[0]; i++)
+        assert_int_equal(wait_for(100, 4096, 4096, ms[i] * 1000000), PERIOD_UNKNOWN);
+    unsigned boundaries = 0;
+    /* It is slow: two seconds show it, if not 64 waits. */
+    for (int i = 0; i < 60; i++)
+        boundaries += wait_for(100, 4096, 4096, 50000000) == PERIOD_BOUNDARY;
+    assert_true(boundaries >= 15);
+}
+
+/* One that never gets steady has iterations as well. */
+static void test_uneven_iterations_count_in_the_end(void **state)
+{
+    unsigned boundaries = 0;
+    (void)state;
+    uint32_t random = 1;
+    for (unsigned i = 0; i < 100; i++) {
+        random = random * 1664525 + 1013904223;
+        boundaries += wait_for(100, 4096, 4096, 1000000 + random / 1000) == PERIOD_BOUNDARY;
+    }
+    assert_true(boundaries >= 30);
+}
+
+static void test_nothing_repeats(void **state)
+{
+    uint32_t random = 12345;
+    (void)state;
+    for (int i = 0; i < 1000; i++) {
+        random = random * 1664525 + 1013904223;
+        assert_int_equal(wait_for(1 + (random >> 16) % 5000, 0, (random >> 8) % 100000, 1000000),
+                         PERIOD_UNKNOWN);
+    }
+}
+
+static void test_a_period_is_lost(void **state)
+{
+    enum period_state last = PERIOD_UNKNOWN;
+    (void)state;
+    for (int i = 0; i < 80; i++)
+        last = wait_for(220, 4096, 4096, 3000000);
+    assert_int_equal(last, PERIOD_BOUNDARY);
+    unsigned lost = 0;
+    uint32_t launches = 2000;
+    for (int i = 0; i < 40; i++)
+        lost += wait_for(launches = launches * 3 / 2 % 9973 + 1, 0, 0, 1000000) == PERIOD_LOST;
+    assert_true(lost >= 1);
+    for (int i = 0; i < 120; i++)
+        last = wait_for(50, 0, 64, 3000000);
+    assert_int_equal(last, PERIOD_BOUNDARY);
+}
+
+static void test_one_odd_wait_among_many(void **state)
+{
+    unsigned lost = 0, boundaries = 0;
+    (void)state;
+    for (int i = 0; i < 300; i++) {
+        enum period_state now = wait_for(i % 50 == 49 ? 1000 : 220, 4096, 4096, 3000000);
+        lost += now == PERIOD_LOST;
+        boundaries += now == PERIOD_BOUNDARY;
+    }
+    assert_int_equal(lost, 0);
+    assert_true(boundaries >= 230);
+}
+
+static void test_every_mark(void **state)
+{
+    const struct mark mark = {.launches = 1};
+    (void)state;
+    assert_int_equal(period_add(&period, &mark, true), PERIOD_UNKNOWN);
+    assert_int_equal(period_add(&period, &mark, true), PERIOD_UNKNOWN);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(period_add(&period, &mark, true), PERIOD_BOUNDARY);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_each_wait_is_an_iteration, set_up),
+        cmocka_unit_test_setup(test_slow_growth_is_no_change, set_up),
+        cmocka_unit_test_setup(test_requests_of_several_waits, set_up),
+        cmocka_unit_test_setup(test_loading_is_no_iteration, set_up),
+        cmocka_unit_test_setup(test_a_warm_up_is_awaited, set_up),
+        cmocka_unit_test_setup(test_uneven_iterations_count_in_the_end, set_up),
+        cmocka_unit_test_setup(test_nothing_repeats, set_up),
+        cmocka_unit_test_setup(test_a_period_is_lost, set_up),
+        cmocka_unit_test_setup(test_one_odd_wait_among_many, set_up),
+        cmocka_unit_test_setup(test_every_mark, set_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
