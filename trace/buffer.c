@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/memory_file.h"
 #include "common/text.h"
@@ -100,19 +101,40 @@ struct trace_record *trace_buffer_records(const struct trace_buffer *buffer, uns
     return (struct trace_record *)(void *)(part(buffer, process) + records_at(buffer->header));
 }
 
+bool trace_buffer_claim(const struct trace_buffer *buffer, unsigned process)
+{
+    int32_t none = 0;
+    return atomic_compare_exchange_strong(&trace_buffer_process(buffer, process)->pid, &none,
+                                          (int32_t)getpid());
+}
+
+static void note_full(struct trace_process *own, uint64_t begin_ns)
+{
+    uint64_t from_ns = atomic_load(&own->full_from_ns);
+    while ((from_ns == 0 || begin_ns < from_ns) &&
+           !atomic_compare_exchange_weak(&own->full_from_ns, &from_ns, begin_ns))
+        ;
+}
+
 void trace_buffer_add(const struct trace_buffer *buffer, unsigned process,
                       const struct trace_record *record)
 {
     struct trace_process *own = trace_buffer_process(buffer, process);
-    uint64_t count = atomic_load_explicit(&own->count, memory_order_relaxed);
-    if (count >= buffer->header->records) {
-        if (own->full == 0 || record->begin_ns < own->full_from_ns)
-            own->full_from_ns = record->begin_ns;
-        own->full++;
-        return;
-    }
-    trace_buffer_records(buffer, process)[count] = *record;
-    atomic_store_explicit(&own->count, count + 1, memory_order_release);
+    uint64_t place = atomic_fetch_add(&own->count, 1);
+    if (place < buffer->header->records)
+        trace_buffer_records(buffer, process)[place] = *record;
+    else
+        note_full(own, record->begin_ns);
+}
+
+void trace_buffer_mark(const struct trace_buffer *buffer, unsigned process, uint64_t begin_ns,
+                       uint64_t end_ns)
+{
+    const struct trace_record record = {.kind = TRACE_ITERATION,
+                                        .begin_ns = begin_ns,
+                                        .end_ns = end_ns,
+                                        .thread = (uint32_t)gettid()};
+    trace_buffer_add(buffer, process, &record);
 }
 
 uint32_t trace_buffer_intern(const struct trace_buffer *buffer, unsigned process, const char *name)
@@ -131,11 +153,20 @@ uint32_t trace_buffer_intern(const struct trace_buffer *buffer, unsigned process
     return i;
 }
 
+static uint64_t count_of(const struct trace_buffer *buffer, unsigned process)
+{
+    return atomic_load(&trace_buffer_process(buffer, process)->count);
+}
+
 uint64_t trace_buffer_count(const struct trace_buffer *buffer, unsigned process)
 {
-    uint64_t count =
-        atomic_load_explicit(&trace_buffer_process(buffer, process)->count, memory_order_acquire);
+    uint64_t count = count_of(buffer, process);
     return count < buffer->header->records ? count : buffer->header->records;
+}
+
+uint64_t trace_buffer_full(const struct trace_buffer *buffer, unsigned process)
+{
+    return count_of(buffer, process) - trace_buffer_count(buffer, process);
 }
 
 const char *trace_buffer_name(const struct trace_buffer *buffer, unsigned process, uint32_t name)

@@ -6,8 +6,8 @@
  * those beyond are counted and not kept. Magic, version and length are checked on
  * attach.
  *
- * Each process writes its own part only, from one thread at a time, and sets at the end that it is
- * complete. The orchestrator reads when the processes have ended, and believes nothing: counts and
+ * Each process writes its own part only: records from any thread, names from one at a time. It sets
+ * at the end that it is complete. The orchestrator reads when the processes have ended, and believes nothing: counts and
  * indices are brought within their bounds by trace_buffer_count() and trace_buffer_name().
  */
 #pragma once
@@ -19,7 +19,7 @@
 #include "common/status.h"
 
 #define TRACE_MAGIC UINT64_C(0x3165636172747370) /* "pstrace1" */
-#define TRACE_VERSION 2
+#define TRACE_VERSION 3
 
 #define TRACE_NAMES 256
 #define TRACE_NAME_BYTES 512
@@ -30,6 +30,7 @@ enum trace_kind {
     TRACE_KERNEL,
     TRACE_COPY,
     TRACE_SET,
+    TRACE_ITERATION, /* of a program: what a thread did between begin and end of its tick */
 };
 
 enum trace_memory {
@@ -58,7 +59,7 @@ struct trace_record {
     uint8_t kind;              /* enum trace_kind */
     uint8_t direction;         /* of a copy: enum trace_direction */
     uint8_t source, sink;      /* of a copy, sink of a set: enum trace_memory */
-    uint32_t thread;           /* of a call: the operating system's number */
+    uint32_t thread;           /* of a call or iteration: the operating system's number */
     uint32_t result;           /* of a call */
     uint32_t device, context, stream;
     uint32_t source_device, sink_device; /* of a copy between devices */
@@ -69,14 +70,13 @@ struct trace_record {
 
 struct trace_process {
     _Atomic uint32_t complete; /* 1: all that there was has been delivered */
-    int32_t pid;
+    _Atomic int32_t pid;
     uint32_t cupti_version;
     uint32_t
         own_clock; /* 1: CUPTI took our clock; 0: its times were shifted by what was measured */
     uint64_t shift_error_ns; /* of that measurement */
-    _Atomic uint64_t count;  /* records */
-    uint64_t full;           /* that did not fit */
-    uint64_t full_from_ns;   /* the earliest begin of those */
+    _Atomic uint64_t count;  /* records, with those that did not fit */
+    _Atomic uint64_t full_from_ns; /* the earliest begin of those that did not; 0: all did */
     uint64_t dropped;        /* by CUPTI, for want of a buffer */
     uint64_t timeless;       /* that CUPTI had no times of */
     uint64_t from_ns;        /* where the trace begins; 0: the point never did */
@@ -114,7 +114,8 @@ struct trace_buffer {
 enum status trace_buffer_create(unsigned processes, unsigned threads, uint64_t records_each,
                                 struct trace_buffer *out);
 
-/* Worker: maps the descriptor after checking it. STATUS_PROTOCOL: it does not fit. */
+/* Worker: maps the descriptor after checking it. STATUS_PROTOCOL: it does not fit. The descriptor is
+ * the buffer's then. */
 enum status trace_buffer_attach(int fd, struct trace_buffer *out);
 
 /* Unmaps, and closes the descriptor. Fine on TRACE_BUFFER_EMPTY. */
@@ -127,15 +128,24 @@ struct trace_thread *trace_buffer_threads(const struct trace_buffer *buffer, uns
 
 struct trace_record *trace_buffer_records(const struct trace_buffer *buffer, unsigned process);
 
-/* Worker: keeps a record, or counts it as one that did not fit. */
+/* Worker: takes the process's part for the calling process. False: another one has it, since of
+ * the processes that a program consists of one is traced. */
+bool trace_buffer_claim(const struct trace_buffer *buffer, unsigned process);
+
+/* Worker: keeps a record, or counts it as one that did not fit. Any thread. */
 void trace_buffer_add(const struct trace_buffer *buffer, unsigned process,
                       const struct trace_record *record);
+
+/* Worker: the calling thread's iteration. */
+void trace_buffer_mark(const struct trace_buffer *buffer, unsigned process, uint64_t begin_ns,
+                       uint64_t end_ns);
 
 /* Worker: the number of a name in the process's table, where it is put if it is new. Names are cut
  * at TRACE_NAME_BYTES - 1; those beyond TRACE_NAMES are all called "(other)". */
 uint32_t trace_buffer_intern(const struct trace_buffer *buffer, unsigned process, const char *name);
 
-/* Orchestrator: how many records there are, and a name, which a terminal only prints; "?" for a
+/* Orchestrator: how many records there are, how many did not fit, and a name, which a terminal only prints; "?" for a
  * number that has none. */
 uint64_t trace_buffer_count(const struct trace_buffer *buffer, unsigned process);
+uint64_t trace_buffer_full(const struct trace_buffer *buffer, unsigned process);
 const char *trace_buffer_name(const struct trace_buffer *buffer, unsigned process, uint32_t name);

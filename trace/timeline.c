@@ -44,8 +44,9 @@ static uint64_t full_moment(const struct trace_buffer *buffer)
     uint64_t at_ns = 0;
     for (unsigned p = 0; p < buffer->header->processes; p++) {
         const struct trace_process *process = trace_buffer_process(buffer, p);
-        if (process->full > 0 && (at_ns == 0 || process->full_from_ns < at_ns))
-            at_ns = process->full_from_ns;
+        uint64_t from_ns = atomic_load(&process->full_from_ns);
+        if (from_ns > 0 && (at_ns == 0 || from_ns < at_ns))
+            at_ns = from_ns;
     }
     return at_ns;
 }
@@ -82,23 +83,32 @@ static void take_process(const struct trace_buffer *buffer, unsigned process, ui
     const struct trace_record *records = trace_buffer_records(buffer, process);
     uint64_t count = trace_buffer_count(buffer, process);
     out->processes[process] = (struct timeline_process){
-        .pid = own->pid,
+        .pid = atomic_load(&own->pid),
         .cupti_version = own->cupti_version,
         .own_clock = own->own_clock,
         .shift_error_ns = own->shift_error_ns,
         .complete = atomic_load(&own->complete) != 0,
     };
-    out->after_full += own->full;
+    out->after_full += trace_buffer_full(buffer, process);
     out->dropped += own->dropped;
     out->timeless += own->timeless;
     for (uint64_t i = 0; i < count; i++) {
         const struct trace_record *record = &records[i];
         /* A worker that went astray may have written anything. */
         if (record->begin_ns < from_ns || record->end_ns < record->begin_ns ||
-            record->kind > TRACE_SET)
+            record->kind > TRACE_ITERATION)
             continue;
         if (out->full_at_ns && record->begin_ns >= out->full_at_ns) {
             out->after_full++;
+            continue;
+        }
+        if (record->kind == TRACE_ITERATION) {
+            out->iterations[out->iteration_count++] =
+                (struct timeline_iteration){.begin_ns = record->begin_ns,
+                                            .end_ns = record->end_ns,
+                                            .process = process,
+                                            .thread = record->thread,
+                                            .worker = worker_of(buffer, process, record->thread)};
             continue;
         }
         struct timeline_event *event = &out->events[out->count];
@@ -294,6 +304,32 @@ static uint64_t begin_of(const struct trace_buffer *buffer)
     return from_ns;
 }
 
+static uint64_t count_iterations(const struct trace_buffer *buffer, unsigned process)
+{
+    const struct trace_record *records = trace_buffer_records(buffer, process);
+    uint64_t count = 0, most = trace_buffer_count(buffer, process);
+    for (uint64_t i = 0; i < most; i++)
+        count += records[i].kind == TRACE_ITERATION;
+    return count;
+}
+
+static int by_iteration_begin(const void *a, const void *b)
+{
+    const struct timeline_iteration *x = a, *y = b;
+    return (x->begin_ns > y->begin_ns) - (x->begin_ns < y->begin_ns);
+}
+
+/* What takes part in the trace's end. */
+static void find_end(struct timeline *timeline)
+{
+    for (uint32_t i = 0; i < timeline->count; i++)
+        if (timeline->events[i].record.end_ns > timeline->end_ns)
+            timeline->end_ns = timeline->events[i].record.end_ns;
+    for (uint32_t i = 0; i < timeline->iteration_count; i++)
+        if (timeline->iterations[i].end_ns > timeline->end_ns)
+            timeline->end_ns = timeline->iterations[i].end_ns;
+}
+
 enum status timeline_merge(const struct trace_buffer *buffer, struct timeline *out)
 {
     uint64_t from_ns = begin_of(buffer);
@@ -301,18 +337,23 @@ enum status timeline_merge(const struct trace_buffer *buffer, struct timeline *o
                                 .begin_ns = from_ns,
                                 .end_ns = from_ns,
                                 .full_at_ns = full_moment(buffer)};
-    uint64_t most = 0;
-    for (unsigned p = 0; p < timeline.process_count; p++)
+    uint64_t most = 0, iterations = 0;
+    for (unsigned p = 0; p < timeline.process_count; p++) {
         most += trace_buffer_count(buffer, p);
+        iterations += count_iterations(buffer, p);
+    }
     enum status status = STATUS_OK;
     timeline.processes = calloc((size_t)timeline.process_count + 1, sizeof *timeline.processes);
     timeline.events = calloc(most + 1, sizeof *timeline.events);
-    if (!timeline.processes || !timeline.events || most >= TIMELINE_NONE)
+    timeline.iterations = calloc(iterations + 1, sizeof *timeline.iterations);
+    if (!timeline.processes || !timeline.events || !timeline.iterations || most >= TIMELINE_NONE)
         status = status_set(STATUS_MEMORY, "out of memory for a trace");
     for (unsigned p = 0; p < timeline.process_count && status == STATUS_OK; p++)
         take_process(buffer, p, from_ns, &timeline);
     if (status == STATUS_OK) {
         qsort(timeline.events, timeline.count, sizeof *timeline.events, by_begin);
+        qsort(timeline.iterations, timeline.iteration_count, sizeof *timeline.iterations,
+              by_iteration_begin);
         status = tie(&timeline);
     }
     if (status == STATUS_OK)
@@ -321,9 +362,7 @@ enum status timeline_merge(const struct trace_buffer *buffer, struct timeline *o
         timeline_release(&timeline);
         return status;
     }
-    for (uint32_t i = 0; i < timeline.count; i++)
-        if (timeline.events[i].record.end_ns > timeline.end_ns)
-            timeline.end_ns = timeline.events[i].record.end_ns;
+    find_end(&timeline);
     *out = timeline;
     return STATUS_OK;
 }
@@ -363,5 +402,6 @@ void timeline_release(struct timeline *timeline)
     free(timeline->names);
     free(timeline->processes);
     free(timeline->events);
+    free(timeline->iterations);
     *timeline = (struct timeline){0};
 }

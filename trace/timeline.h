@@ -23,6 +23,12 @@ struct timeline_event {
     bool tidies;        /* of a call, while merging: made when all is over, and left out */
 };
 
+struct timeline_iteration {
+    uint64_t begin_ns, end_ns;
+    uint32_t process, thread; /* the operating system's number */
+    uint32_t worker;          /* as of an event */
+};
+
 struct timeline_process {
     int32_t pid;
     uint32_t cupti_version;
@@ -36,6 +42,8 @@ struct timeline {
     uint32_t process_count;
     struct timeline_event *events; /* by their begin; of equal ones the longer first */
     uint32_t count;
+    struct timeline_iteration *iterations; /* of programs, by their begin */
+    uint32_t iteration_count;
     uint64_t begin_ns; /* that of the trace */
     uint64_t end_ns;   /* of the last event that is in it */
     /* Left out: */

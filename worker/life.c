@@ -1,10 +1,10 @@
 #include <stdlib.h>
 
 #include "recording/cpu.h"
+#include "tracing/activities.h"
 #include "worker/engines/partition.h"
 #include "worker/internal.h"
 #include "worker/streams.h"
-#include "worker/timeline.h"
 
 /* The workers of a thread. */
 struct life {
@@ -58,7 +58,7 @@ static enum status live(struct life *life, unsigned *failed)
     set_state(life, SHM_STATE_READY);
     if (shm_gate_wait(shm)) {
         status = streams_run(life->streams, life->count, life->process, life->engine, failed);
-        timeline_end_thread();
+        activities_end_thread();
         if (status != STATUS_OK)
             return status;
         if (shm->header->settings.iterations) {

@@ -6,7 +6,7 @@ pkginclude_HEADERS += include/mpsweep/workload.h
 noinst_LIBRARIES += libworker.a
 libworker_a_SOURCES = \
     worker/internal.h worker/keeper.c worker/keeper.h worker/length.c worker/length.h worker/lengths.c worker/life.c worker/plugin_answer.c \
-    worker/probe.c worker/program.c worker/program.h worker/timeline.c worker/timeline.h \
+    worker/probe.c worker/program.c worker/program.h \
     worker/streams.c worker/streams.h worker/words.c worker/words.h worker/engines/contexts.c \
     worker/engines/contexts.h worker/engines/described.c worker/engines/described.h \
     worker/engines/described_open.c worker/engines/engine.h worker/engines/engines.c \
@@ -18,7 +18,7 @@ libworker_a_SOURCES = \
 
 pkglibexec_PROGRAMS += mpsweep-worker
 mpsweep_worker_SOURCES = worker/main.c
-mpsweep_worker_LDADD = libworker.a libtrace.a librecording.a libwire.a libkernels.a libdevice.a \
+mpsweep_worker_LDADD = libworker.a libtracing.a libtrace.a librecording.a libwire.a libkernels.a libdevice.a \
     libshm.a libjob.a libstatistics.a libcommon.a
 
 unit_tests += \

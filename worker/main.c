@@ -9,7 +9,7 @@
  *   mpsweep-worker --lengths UUID,KERNELS [--driver FILE]
  *       finds out what kernels must be given to take as long as asked (wire/lengths.h)
  *   mpsweep-worker --cupti-check [--cupti FILE]
- *       prints which CUPTI there is (worker/timeline.h)
+ *       prints which CUPTI there is (tracing/activities.h)
  *   mpsweep-worker --shm FD --event FD --life FD --process N [--driver FILE]
  *           [--trace FD [--cupti FILE]]
  *       runs the workers of process N of a crew, for one point after the other
@@ -33,11 +33,12 @@
 #include "common/descriptor.h"
 #include "device/device.h"
 #include "recording/cpu.h"
+#include "trace/buffer.h"
+#include "tracing/activities.h"
 #include "worker/engines/memory.h"
 #include "worker/engines/partition.h"
 #include "worker/internal.h"
 #include "worker/program.h"
-#include "worker/timeline.h"
 
 /* How long an orphan may take to end by itself before it ends the hard way. */
 #define ORPHAN_GRACE_NS (3 * NS_PER_S)
@@ -90,7 +91,7 @@ struct thread {
 static void *live(void *argument)
 {
     struct thread *thread = argument;
-    timeline_name_thread(thread->index);
+    activities_name_thread(thread->index);
     worker_live(thread->process, thread->index);
     return NULL;
 }
@@ -173,6 +174,7 @@ static int run(const struct arguments *arguments)
     /* Static: the watching thread is never joined and uses them to the end. */
     static struct worker_process shared;
     static struct watch watch;
+    struct trace_buffer trace = TRACE_BUFFER_EMPTY;
     pthread_t watcher;
     shared.event_fd = arguments->event;
     shared.index = (unsigned)arguments->process;
@@ -195,7 +197,9 @@ static int run(const struct arguments *arguments)
     worker_memory_policy(record);
     enum status status = STATUS_OK;
     if (arguments->trace >= 0)
-        status = timeline_open(arguments->cupti, arguments->trace, shared.index, &shared.shm);
+        status = trace_buffer_attach(arguments->trace, &trace);
+    if (status == STATUS_OK && trace.header)
+        status = activities_open(arguments->cupti, &trace, shared.index, &shared.shm);
     if (status == STATUS_OK)
         status = worker_process_open(&shared, arguments->driver);
     if (status != STATUS_OK) {
@@ -203,7 +207,7 @@ static int run(const struct arguments *arguments)
         return EXIT_FAILURE;
     }
     int result = serve(&shared);
-    timeline_close();
+    activities_close();
     worker_process_close(&shared);
     return result;
 }
@@ -325,7 +329,7 @@ int main(int argc, char **argv)
     if (arguments.probe)
         return worker_probe_run(arguments.driver);
     if (arguments.cupti_check)
-        return timeline_check_run(arguments.cupti);
+        return activities_check_run(arguments.cupti);
     if (arguments.lengths)
         return worker_lengths_run(arguments.lengths, arguments.driver);
     return arguments.query ? query(arguments.driver) : run(&arguments);

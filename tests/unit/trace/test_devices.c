@@ -13,7 +13,7 @@
 #include "tests/unit/emul/rig.h"
 #include "trace/chrome.h"
 #include "trace/listing.h"
-#include "worker/timeline.h"
+#include "tracing/activities.h"
 
 #define cuda rig_cuda
 
@@ -29,8 +29,8 @@ static void begin(void)
     atomic_store(&header.gate, SHM_GATE_OPEN);
     atomic_store(&header.start_ns, 1);
     CHECK_EQUAL(trace_buffer_create(1, 1, 1000, &buffer), STATUS_OK);
-    CHECK_EQUAL(timeline_open(path, buffer.fd, 0, &shm), STATUS_OK);
-    timeline_name_thread(0);
+    CHECK_EQUAL(activities_open(path, &buffer, 0, &shm), STATUS_OK);
+    activities_name_thread(0);
 }
 
 static const struct timeline_event *find(const struct timeline *timeline, const char *name,
@@ -113,7 +113,7 @@ static void body_peer_copies(void)
     CHECK_EQUAL(cuda.memcpy_dtod_async(there, rig.a, RIG_BYTES, stream), 0);
     CHECK_EQUAL(cuda.memcpy_dtod_async(there, there, RIG_BYTES, stream), 0);
     CHECK_EQUAL(cuda.stream_synchronize(stream), 0);
-    timeline_close();
+    activities_close();
 
     CHECK_EQUAL(timeline_merge(&buffer, &timeline), STATUS_OK);
     check_event(&timeline, 0, "cuMemcpyPeerAsync");

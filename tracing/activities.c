@@ -1,4 +1,4 @@
-#include "worker/timeline.h"
+#include "tracing/activities.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ static const int kinds[] = {CUPTI_KIND_DRIVER, CUPTI_KIND_RUNTIME,   CUPTI_KIND_
 #define KINDS (sizeof kinds / sizeof kinds[0])
 
 static struct {
-    bool open;
+    atomic_bool open;
     struct cupti cupti;
     struct trace_buffer buffer;
     const struct shm *shm;
@@ -40,7 +40,7 @@ static struct {
         const char *text;
         uint32_t number;
     } kernel_names[KERNEL_NAMES];
-} timeline = {.buffer = TRACE_BUFFER_EMPTY, .mutex = PTHREAD_MUTEX_INITIALIZER};
+} activities = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 static uint64_t our_clock(void)
 {
@@ -51,14 +51,14 @@ static void give_buffer(uint8_t **buffer, size_t *bytes, size_t *records)
 {
     *buffer = NULL;
     *bytes = *records = 0;
-    pthread_mutex_lock(&timeline.mutex);
-    if (timeline.spare_count > 0) {
-        *buffer = timeline.spare[--timeline.spare_count];
-    } else if (timeline.made < BUFFERS_MOST) {
+    pthread_mutex_lock(&activities.mutex);
+    if (activities.spare_count > 0) {
+        *buffer = activities.spare[--activities.spare_count];
+    } else if (activities.made < BUFFERS_MOST) {
         *buffer = aligned_alloc(BUFFER_ALIGNMENT, BUFFER_BYTES);
-        timeline.made += *buffer != NULL;
+        activities.made += *buffer != NULL;
     }
-    pthread_mutex_unlock(&timeline.mutex);
+    pthread_mutex_unlock(&activities.mutex);
     if (*buffer)
         *bytes = BUFFER_BYTES;
 }
@@ -66,7 +66,7 @@ static void give_buffer(uint8_t **buffer, size_t *bytes, size_t *records)
 /* The first moment that belongs to the trace, or UINT64_MAX while the point has not begun. */
 static uint64_t first_moment(void)
 {
-    const struct shm_header *header = timeline.shm->header;
+    const struct shm_header *header = activities.shm->header;
     if (atomic_load(&header->gate) != SHM_GATE_OPEN)
         return UINT64_MAX;
     return atomic_load(&header->start_ns) + header->settings.warmup_ns;
@@ -87,15 +87,15 @@ static uint32_t call_name(int domain, uint32_t callback)
     char text[TRACE_NAME_BYTES];
     const char *name = NULL;
     bool kept = callback < CALLBACKS_MOST;
-    uint16_t *cached = &timeline.call_names[domain == CUPTI_DOMAIN_RUNTIME][kept ? callback : 0];
+    uint16_t *cached = &activities.call_names[domain == CUPTI_DOMAIN_RUNTIME][kept ? callback : 0];
     if (kept && *cached)
         return *cached - 1u;
-    if (timeline.cupti.get_callback_name(domain, callback, &name) != CUPTI_SUCCESS_ || !name)
+    if (activities.cupti.get_callback_name(domain, callback, &name) != CUPTI_SUCCESS_ || !name)
         snprintf(text, sizeof text, "call %u", callback);
     else
         snprintf(text, sizeof text, "%s", name);
     drop_version(text);
-    uint32_t number = trace_buffer_intern(&timeline.buffer, timeline.process, text);
+    uint32_t number = trace_buffer_intern(&activities.buffer, activities.process, text);
     if (kept)
         *cached = (uint16_t)(number + 1);
     return number;
@@ -107,12 +107,12 @@ static uint32_t kernel_name(const char *text)
     size_t at = ((uintptr_t)text >> 4) % KERNEL_NAMES;
     if (!text)
         text = "(no name)";
-    if (timeline.kernel_names[at].text != text) {
-        timeline.kernel_names[at].text = text;
-        timeline.kernel_names[at].number =
-            trace_buffer_intern(&timeline.buffer, timeline.process, text);
+    if (activities.kernel_names[at].text != text) {
+        activities.kernel_names[at].text = text;
+        activities.kernel_names[at].number =
+            trace_buffer_intern(&activities.buffer, activities.process, text);
     }
-    return timeline.kernel_names[at].number;
+    return activities.kernel_names[at].number;
 }
 
 /* All others are TRACE_MEMORY_UNKNOWN. */
@@ -237,21 +237,29 @@ static void take(const cupti_activity *activity, uint64_t from_ns)
         return;
     }
     if (record.begin_ns == 0 || record.end_ns < record.begin_ns) {
-        trace_buffer_process(&timeline.buffer, timeline.process)->timeless += from_ns != UINT64_MAX;
+        trace_buffer_process(&activities.buffer, activities.process)->timeless += from_ns != UINT64_MAX;
         return;
     }
-    record.begin_ns += (uint64_t)timeline.shift_ns;
-    record.end_ns += (uint64_t)timeline.shift_ns;
+    record.begin_ns += (uint64_t)activities.shift_ns;
+    record.end_ns += (uint64_t)activities.shift_ns;
     if (record.begin_ns >= from_ns)
-        trace_buffer_add(&timeline.buffer, timeline.process, &record);
+        trace_buffer_add(&activities.buffer, activities.process, &record);
 }
 
 /* CUPTI counts from one time it is asked to the next. Mutex held. */
 static void add_dropped(cuda_context context, uint32_t stream)
 {
     size_t dropped = 0;
-    if (timeline.cupti.get_dropped(context, stream, &dropped) == CUPTI_SUCCESS_)
-        trace_buffer_process(&timeline.buffer, timeline.process)->dropped += dropped;
+    if (activities.cupti.get_dropped(context, stream, &dropped) == CUPTI_SUCCESS_)
+        trace_buffer_process(&activities.buffer, activities.process)->dropped += dropped;
+}
+
+/* The trace's begin, once the point has begun. */
+static uint64_t note_begin(struct trace_process *own)
+{
+    uint64_t from_ns = first_moment();
+    own->from_ns = from_ns == UINT64_MAX ? 0 : from_ns;
+    return from_ns;
 }
 
 static void take_buffer(cuda_context context, uint32_t stream, uint8_t *buffer, size_t bytes,
@@ -259,14 +267,14 @@ static void take_buffer(cuda_context context, uint32_t stream, uint8_t *buffer, 
 {
     cupti_activity *record = NULL;
     (void)bytes;
-    pthread_mutex_lock(&timeline.mutex);
-    uint64_t from_ns = first_moment();
+    pthread_mutex_lock(&activities.mutex);
+    uint64_t from_ns = note_begin(trace_buffer_process(&activities.buffer, activities.process));
     while (valid_bytes > 0 &&
-           timeline.cupti.next_record(buffer, valid_bytes, &record) == CUPTI_SUCCESS_)
+           activities.cupti.next_record(buffer, valid_bytes, &record) == CUPTI_SUCCESS_)
         take(record, from_ns);
     add_dropped(context, stream);
-    timeline.spare[timeline.spare_count++] = buffer;
-    pthread_mutex_unlock(&timeline.mutex);
+    activities.spare[activities.spare_count++] = buffer;
+    pthread_mutex_unlock(&activities.mutex);
 }
 
 /* Where CUPTI does not take our clock: the shift is taken where the three readings lie closest. */
@@ -275,7 +283,7 @@ static enum status measure_shift(uint64_t *error_ns)
     uint64_t best_ns = UINT64_MAX;
     for (int i = 0; i < SHIFT_SAMPLES; i++) {
         uint64_t theirs, before = clock_now_ns();
-        enum status status = cupti_check(&timeline.cupti, timeline.cupti.get_timestamp(&theirs),
+        enum status status = cupti_check(&activities.cupti, activities.cupti.get_timestamp(&theirs),
                                          "cuptiGetTimestamp");
         uint64_t after = clock_now_ns();
         if (status != STATUS_OK)
@@ -283,7 +291,7 @@ static enum status measure_shift(uint64_t *error_ns)
         if (after - before >= best_ns)
             continue;
         best_ns = after - before;
-        timeline.shift_ns = (int64_t)(before + (after - before) / 2 - theirs);
+        activities.shift_ns = (int64_t)(before + (after - before) / 2 - theirs);
     }
     *error_ns = best_ns / 2;
     return STATUS_OK;
@@ -299,7 +307,7 @@ static enum status measure_shift(uint64_t *error_ns)
 /* In the order that CUPTI asks for: the clock before any kind. */
 static enum status start_recording(struct trace_process *own)
 {
-    const struct cupti *cupti = &timeline.cupti;
+    const struct cupti *cupti = &activities.cupti;
     enum status status = STATUS_OK;
     CALL(cupti->set_thread_id_type(CUPTI_THREAD_ID_SYSTEM), "cuptiSetThreadIdType");
     own->own_clock = cupti->register_clock && cupti->register_clock(our_clock) == CUPTI_SUCCESS_;
@@ -311,63 +319,62 @@ static enum status start_recording(struct trace_process *own)
 
 #undef CALL
 
-enum status timeline_open(const char *path, int fd, unsigned process, const struct shm *shm)
+enum status activities_open(const char *path, const struct trace_buffer *buffer, unsigned process,
+                            const struct shm *shm)
 {
-    enum status status = trace_buffer_attach(fd, &timeline.buffer);
-    if (status != STATUS_OK)
-        return status;
-    if (process >= timeline.buffer.header->processes)
+    if (process >= buffer->header->processes)
         return status_set(STATUS_PROTOCOL, "the memory of the trace has no process %u", process);
-    status = cupti_load(path, &timeline.cupti);
+    if (!trace_buffer_claim(buffer, process))
+        return status_set(STATUS_PROTOCOL, "another process is traced already");
+    enum status status = cupti_load(path, &activities.cupti);
     if (status != STATUS_OK)
         return status;
-    struct trace_process *own = trace_buffer_process(&timeline.buffer, process);
-    own->pid = (int32_t)getpid();
-    own->cupti_version = timeline.cupti.version;
-    timeline.process = process;
-    timeline.shm = shm;
+    activities.buffer = *buffer;
+    struct trace_process *own = trace_buffer_process(&activities.buffer, process);
+    own->cupti_version = activities.cupti.version;
+    activities.process = process;
+    activities.shm = shm;
     status = start_recording(own);
-    timeline.open = status == STATUS_OK;
+    activities.open = status == STATUS_OK;
     return status == STATUS_OK
                ? status
-               : status_prefix(status, "CUPTI %u ('%s') does not record: ", timeline.cupti.version,
-                               timeline.cupti.name);
+               : status_prefix(status, "CUPTI %u ('%s') does not record: ", activities.cupti.version,
+                               activities.cupti.name);
 }
 
 static _Thread_local struct trace_thread *own_thread;
 
-void timeline_name_thread(unsigned thread)
+void activities_name_thread(unsigned thread)
 {
-    if (!timeline.open || thread >= timeline.buffer.header->threads)
+    if (!activities.open || thread >= activities.buffer.header->threads)
         return;
-    own_thread = &trace_buffer_threads(&timeline.buffer, timeline.process)[thread];
+    own_thread = &trace_buffer_threads(&activities.buffer, activities.process)[thread];
     own_thread->id = (uint32_t)gettid();
 }
 
-void timeline_end_thread(void)
+void activities_end_thread(void)
 {
     if (own_thread)
         own_thread->end_ns = clock_now_ns();
 }
 
-void timeline_close(void)
+void activities_close(void)
 {
-    if (!timeline.open)
+    if (!atomic_exchange(&activities.open, false))
         return;
-    struct trace_process *own = trace_buffer_process(&timeline.buffer, timeline.process);
-    uint64_t from_ns = first_moment();
-    own->from_ns = from_ns == UINT64_MAX ? 0 : from_ns;
+    struct trace_process *own = trace_buffer_process(&activities.buffer, activities.process);
     for (size_t i = 0; i < KINDS; i++)
-        timeline.cupti.disable(kinds[i]);
-    bool flushed = timeline.cupti.flush_all(CUPTI_FLUSH_FORCED) == CUPTI_SUCCESS_;
+        activities.cupti.disable(kinds[i]);
+    bool flushed = activities.cupti.flush_all(CUPTI_FLUSH_FORCED) == CUPTI_SUCCESS_;
     /* What was dropped after the last buffer, or instead of one, came back with none. */
-    pthread_mutex_lock(&timeline.mutex);
+    pthread_mutex_lock(&activities.mutex);
     add_dropped(NULL, 0);
-    pthread_mutex_unlock(&timeline.mutex);
+    pthread_mutex_unlock(&activities.mutex);
+    note_begin(own);
     atomic_store(&own->complete, flushed);
 }
 
-int timeline_check_run(const char *path)
+int activities_check_run(const char *path)
 {
     struct cupti cupti;
     enum status status = cupti_load(path, &cupti);
