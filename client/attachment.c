@@ -9,7 +9,8 @@
 
 #include "wire/program.h"
 
-struct client client = {.mutex = PTHREAD_MUTEX_INITIALIZER, .shm.fd = -1, .event_fd = -1};
+struct client client = {
+    .mutex = PTHREAD_MUTEX_INITIALIZER, .shm.fd = -1, .event_fd = -1, .trace = TRACE_BUFFER_EMPTY};
 
 void client_complain(const char *text)
 {
@@ -40,28 +41,47 @@ static int find_memory(int fd, int supervisor)
     return open(path, O_RDWR | O_CLOEXEC);
 }
 
+static enum status reach_memory(int fd, int supervisor, int *out)
+{
+    *out = find_memory(fd, supervisor);
+    return *out >= 0 ? STATUS_OK
+                     : status_set(STATUS_SYSTEM,
+                                  "the shared memory of mpsweep cannot be reached: %s; hand on "
+                                  "descriptor %d to the process that opens the handle",
+                                  strerror(errno), fd);
+}
+
+static enum status attach_trace(int fd, int supervisor)
+{
+    int own_fd;
+    enum status status = reach_memory(fd, supervisor, &own_fd);
+    if (status != STATUS_OK)
+        return status;
+    status = trace_buffer_attach(own_fd, &client.trace);
+    if (status != STATUS_OK)
+        close(own_fd);
+    return status;
+}
+
 static enum status attach(void)
 {
-    int version = 0, memory_fd, event_fd, supervisor, process;
+    int version = 0, memory_fd, event_fd, supervisor, process, trace_fd, fd;
     const char *text = getenv(CLIENT_VARIABLE);
-    int fields =
-        sscanf(text, "%d %d %d %d %d", &version, &memory_fd, &event_fd, &supervisor, &process);
+    int fields = sscanf(text, "%d %d %d %d %d %d", &version, &memory_fd, &event_fd, &supervisor,
+                        &process, &trace_fd);
     if (fields < 1 || version != CLIENT_PROTOCOL)
         return status_set(STATUS_PROTOCOL,
                           "this program's libmpsweep-client speaks version %d of the protocol, and "
                           "mpsweep version %d: use both from the same release",
                           CLIENT_PROTOCOL, version);
-    if (fields != 5 || process < 0)
+    if (fields < 5 || process < 0)
         return status_set(STATUS_PROTOCOL, CLIENT_VARIABLE " is '%.64s', which mpsweep did not set",
                           text);
-    int fd = find_memory(memory_fd, supervisor);
-    if (fd < 0)
-        return status_set(STATUS_SYSTEM,
-                          "the shared memory of mpsweep cannot be reached: %s; hand on descriptor "
-                          "%d to the process that opens the handle",
-                          strerror(errno), memory_fd);
+    enum status status = reach_memory(memory_fd, supervisor, &fd);
+    if (status != STATUS_OK)
+        return status;
     struct shm shm;
-    enum status status = shm_attach(fd, &shm);
+    status = shm_attach(fd, &shm);
     if (status != STATUS_OK) {
         close(fd);
         return status;
@@ -69,6 +89,11 @@ static enum status attach(void)
     if ((unsigned)process >= shm.header->processes) {
         shm_release(&shm);
         return status_set(STATUS_PROTOCOL, "there is no process %d in the shared memory", process);
+    }
+    status = fields == 6 ? attach_trace(trace_fd, supervisor) : STATUS_OK;
+    if (status != STATUS_OK) {
+        shm_release(&shm);
+        return status;
     }
     client.shm = shm;
     client.process = (unsigned)process;

@@ -107,9 +107,39 @@ static uint64_t iterations_of(const struct thread *thread)
     return iterations;
 }
 
+/* What a trace knows of the handle's thread; NULL: there is none. */
+static struct trace_thread *traced(const struct mpsweep *handle)
+{
+    const struct trace_buffer *trace = &client.trace;
+    if (!trace->header || client.process >= trace->header->processes ||
+        handle->thread->number >= trace->header->threads)
+        return NULL;
+    return &trace_buffer_threads(trace, client.process)[handle->thread->number];
+}
+
+/* The thread is released. */
+static void begin_trace(const struct mpsweep *handle)
+{
+    struct trace_thread *thread = traced(handle);
+    if (!thread)
+        return;
+    thread->id = (uint32_t)gettid();
+    trace_buffer_process(&client.trace, client.process)->from_ns =
+        atomic_load(&handle->header->start_ns) + handle->header->settings.warmup_ns;
+}
+
+/* What it does in the warm-up takes no room. */
+static void mark(const struct mpsweep *handle, const struct iteration_times *times)
+{
+    if (traced(handle) && handle->recorder.in_window)
+        trace_buffer_mark(&client.trace, client.process, times->begin_ns, times->end_ns);
+}
+
 static void end_recording(struct mpsweep *handle)
 {
     struct thread *thread = handle->thread;
+    if (traced(handle))
+        traced(handle)->end_ns = clock_now_ns();
     struct shm_cpu *cpu = &handle->slot->cpu;
     handle->pace.planned_ns = thread->pace.planned_ns;
     recorder_end(&handle->recorder);
@@ -194,6 +224,7 @@ static bool get_released(struct mpsweep *handle)
         thread->paced = true;
         handle->recorder.pace = &handle->pace;
     }
+    begin_trace(handle);
     handle->phase = PHASE_RUNNING;
     return advance(handle, SHM_STATE_RUNNING);
 }
@@ -356,6 +387,7 @@ int client_end_answered(struct mpsweep *handle, uint64_t first_byte_ns, uint64_t
         const struct iteration_times times = {
             .begin_ns = handle->begin_ns, .first_byte_ns = first_byte_ns, .end_ns = last_byte_ns};
         recorder_add(&handle->recorder, &times);
+        mark(handle, &times);
         handle->begin_ns = 0;
         atomic_store_explicit(&handle->slot->at_work, 0, memory_order_release);
         if (handle->open_loop && handle->thread->count > 1)

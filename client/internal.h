@@ -13,6 +13,7 @@
 #include "recording/pace.h"
 #include "recording/record.h"
 #include "shm/shm.h"
+#include "trace/buffer.h"
 
 enum phase {
     PHASE_OPEN,     /* not ready yet */
@@ -55,6 +56,7 @@ struct client {
     bool tried, attached;
     struct shm shm;
     int event_fd;
+    struct trace_buffer trace; /* header NULL: it is not traced */
     unsigned process;
     struct thread *threads; /* under the mutex */
 };

@@ -9,7 +9,7 @@ clientinclude_HEADERS = include/mpsweep/client.h
 client_sources = \
     client/attachment.c client/client.c client/handles.c client/internal.h client/requests.h wire/program.h include/mpsweep/client.h \
     shm/shm.c recording/cpu.c recording/pace.c recording/record.c \
-    common/clock.c common/memory_file.c common/status.c common/text.c
+    common/clock.c common/memory_file.c common/status.c common/text.c trace/buffer.c
 
 clientlibdir = $(libdir)
 clientlib_PROGRAMS = libmpsweep-client.so.1

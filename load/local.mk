@@ -6,5 +6,5 @@ mpsweep_load_SOURCES = \
     load/server.h load/traffic.c load/traffic.h \
     client/attachment.c client/client.c client/handles.c
 mpsweep_load_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS)
-mpsweep_load_LDADD = librecording.a libshm.a libjob.a libstatistics.a libcommon.a $(CURL_LIBS)
+mpsweep_load_LDADD = librecording.a libtrace.a libshm.a libjob.a libstatistics.a libcommon.a $(CURL_LIBS)
 endif

@@ -2,7 +2,8 @@
  * What the CUDA driver loads into a program that does not report its iterations, because
  * CUDA_INJECTION64_PATH names this library: at the program's first call of the driver it calls
  * InitializeInjection(). From then on CUPTI calls us back after the calls that observer/calls.h
- * lists, in the thread that made them.
+ * lists, in the thread that made them. Where the process is traced, it records that, too, whether
+ * the program reports its iterations or not.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -11,9 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/internal.h"
 #include "device/cupti.h"
 #include "observer/calls.h"
 #include "observer/watcher.h"
+#include "tracing/injected.h"
 #include "wire/program.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -33,7 +36,7 @@ static uint64_t bytes_of(enum call_kind kind, const struct cupti_callback_data *
 {
     const struct cupti_copy_parameters *copy = call->parameters;
     return kind == CALL_COPY_IN || kind == CALL_COPY_OUT || kind == CALL_COPY_OUT_WAIT ? copy->bytes
-                                                                                      : 0;
+                                                                                       : 0;
 }
 
 static bool is_named(enum call_kind kind, const struct cupti_callback_data *call)
@@ -42,8 +45,7 @@ static bool is_named(enum call_kind kind, const struct cupti_callback_data *call
            strstr(call->symbol, inject.tick.name);
 }
 
-static void on_call(void *unused, cupti_callback_domain domain, uint32_t callback,
-                    const void *data)
+static void on_call(void *unused, cupti_callback_domain domain, uint32_t callback, const void *data)
 {
     const struct cupti_callback_data *call = data;
     (void)unused;
@@ -123,10 +125,21 @@ static enum status subscribe(void)
     return status == STATUS_OK ? enable_calls() : status;
 }
 
+/* Where the process is traced. One that cannot be fails. */
+static void begin_trace(void)
+{
+    if (!client_attach() || !client.trace.header ||
+        injected_begin(&client.trace, client.process, &client.shm) == STATUS_OK)
+        return;
+    shm_slot_fail(shm_slot_at(&client.shm, client.process, 0), STATUS_WORKER, 0, status_text());
+    client_tell_orchestrator();
+}
+
 /* The driver's. 1: it went well; the driver does not care. */
 EXPORT int InitializeInjection(void);
 int InitializeInjection(void)
 {
+    begin_trace();
     const char *text = getenv(OBSERVER_TICK_VARIABLE);
     if (!text || !tick_parse(text, &inject.tick) || !watcher_open(&inject.tick))
         return 1;

@@ -4,6 +4,7 @@ pkglibexec_PROGRAMS += mpsweep-observer.so
 mpsweep_observer_so_SOURCES = \
     observer/calls.c observer/calls.h observer/inject.c observer/nvtx.c observer/period.c \
     observer/period.h observer/watcher.c observer/watcher.h \
+    tracing/activities.c tracing/activities.h tracing/injected.c tracing/injected.h \
     device/cupti.c device/cupti.h device/library.c device/library.h wire/tick.c wire/tick.h \
     $(client_sources)
 mpsweep_observer_so_CFLAGS = $(AM_CFLAGS) -fPIC -fvisibility=hidden

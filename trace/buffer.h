@@ -7,8 +7,9 @@
  * attach.
  *
  * Each process writes its own part only: records from any thread, names from one at a time. It sets
- * at the end that it is complete. The orchestrator reads when the processes have ended, and believes nothing: counts and
- * indices are brought within their bounds by trace_buffer_count() and trace_buffer_name().
+ * at the end that it is complete. The orchestrator reads when the processes have ended, and
+ * believes nothing: counts and indices are brought within their bounds by trace_buffer_count() and
+ * trace_buffer_name().
  */
 #pragma once
 
@@ -74,12 +75,12 @@ struct trace_process {
     uint32_t cupti_version;
     uint32_t
         own_clock; /* 1: CUPTI took our clock; 0: its times were shifted by what was measured */
-    uint64_t shift_error_ns; /* of that measurement */
-    _Atomic uint64_t count;  /* records, with those that did not fit */
+    uint64_t shift_error_ns;       /* of that measurement */
+    _Atomic uint64_t count;        /* records, with those that did not fit */
     _Atomic uint64_t full_from_ns; /* the earliest begin of those that did not; 0: all did */
-    uint64_t dropped;        /* by CUPTI, for want of a buffer */
-    uint64_t timeless;       /* that CUPTI had no times of */
-    uint64_t from_ns;        /* where the trace begins; 0: the point never did */
+    uint64_t dropped;              /* by CUPTI, for want of a buffer */
+    uint64_t timeless;             /* that CUPTI had no times of */
+    uint64_t from_ns; /* where the trace begins; 0: the point never did, or it used no GPU */
     uint32_t name_count;
     char names[TRACE_NAMES][TRACE_NAME_BYTES];
 };
@@ -114,8 +115,8 @@ struct trace_buffer {
 enum status trace_buffer_create(unsigned processes, unsigned threads, uint64_t records_each,
                                 struct trace_buffer *out);
 
-/* Worker: maps the descriptor after checking it. STATUS_PROTOCOL: it does not fit. The descriptor is
- * the buffer's then. */
+/* Worker: maps the descriptor after checking it. STATUS_PROTOCOL: it does not fit. The descriptor
+ * is the buffer's then. */
 enum status trace_buffer_attach(int fd, struct trace_buffer *out);
 
 /* Unmaps, and closes the descriptor. Fine on TRACE_BUFFER_EMPTY. */
@@ -144,8 +145,8 @@ void trace_buffer_mark(const struct trace_buffer *buffer, unsigned process, uint
  * at TRACE_NAME_BYTES - 1; those beyond TRACE_NAMES are all called "(other)". */
 uint32_t trace_buffer_intern(const struct trace_buffer *buffer, unsigned process, const char *name);
 
-/* Orchestrator: how many records there are, how many did not fit, and a name, which a terminal only prints; "?" for a
- * number that has none. */
+/* Orchestrator: how many records there are, how many did not fit, and a name, which a terminal only
+ * prints; "?" for a number that has none. */
 uint64_t trace_buffer_count(const struct trace_buffer *buffer, unsigned process);
 uint64_t trace_buffer_full(const struct trace_buffer *buffer, unsigned process);
 const char *trace_buffer_name(const struct trace_buffer *buffer, unsigned process, uint32_t name);

@@ -237,6 +237,23 @@ static uint64_t nested_end(struct thread *thread, const struct trace_record *rec
     return end_ns;
 }
 
+/* Those of a thread with several streams overlap, so they are no slices of the thread. */
+static void put_iterations(struct writer *writer)
+{
+    const struct timeline *timeline = writer->timeline;
+    for (uint32_t i = 0; i < timeline->iteration_count; i++) {
+        const struct timeline_iteration *iteration = &timeline->iterations[i];
+        const uint64_t ends_ns[] = {iteration->begin_ns, iteration->end_ns};
+        const char *const phases[] = {"b", "e"};
+        for (int end = 0; end < 2; end++)
+            put(writer,
+                json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:f}", "ph", phases[end], "name",
+                          "iteration", "cat", "iteration", "id", (json_int_t)i, "pid",
+                          (json_int_t)call_pid(iteration->process), "tid",
+                          (json_int_t)iteration->worker + 1, "ts", moment(writer, ends_ns[end])));
+    }
+}
+
 enum status chrome_write(FILE *out, const struct timeline *timeline, const char *gpu,
                          const json_t *other)
 {
@@ -256,6 +273,7 @@ enum status chrome_write(FILE *out, const struct timeline *timeline, const char 
         else
             put_work(&writer, i, thread);
     }
+    put_iterations(&writer);
     free(writer.threads);
     fputs("\n],\"otherData\":", out);
     writer.failed |= json_dumpf(other, out, JSON_COMPACT) != 0 && !ferror(out);

@@ -25,13 +25,14 @@ static const int kinds[] = {CUPTI_KIND_DRIVER, CUPTI_KIND_RUNTIME,   CUPTI_KIND_
 #define KINDS (sizeof kinds / sizeof kinds[0])
 
 static struct {
-    atomic_bool open;
+    bool open;
     struct cupti cupti;
     struct trace_buffer buffer;
     const struct shm *shm;
     unsigned process;
     int64_t shift_ns; /* from CUPTI's clock to ours */
 
+    pthread_mutex_t closing;
     pthread_mutex_t mutex; /* of all below */
     uint8_t *spare[BUFFERS_MOST];
     unsigned spare_count, made;
@@ -40,7 +41,7 @@ static struct {
         const char *text;
         uint32_t number;
     } kernel_names[KERNEL_NAMES];
-} activities = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+} activities = {.closing = PTHREAD_MUTEX_INITIALIZER, .mutex = PTHREAD_MUTEX_INITIALIZER};
 
 static uint64_t our_clock(void)
 {
@@ -237,7 +238,8 @@ static void take(const cupti_activity *activity, uint64_t from_ns)
         return;
     }
     if (record.begin_ns == 0 || record.end_ns < record.begin_ns) {
-        trace_buffer_process(&activities.buffer, activities.process)->timeless += from_ns != UINT64_MAX;
+        trace_buffer_process(&activities.buffer, activities.process)->timeless +=
+            from_ns != UINT64_MAX;
         return;
     }
     record.begin_ns += (uint64_t)activities.shift_ns;
@@ -336,10 +338,9 @@ enum status activities_open(const char *path, const struct trace_buffer *buffer,
     activities.shm = shm;
     status = start_recording(own);
     activities.open = status == STATUS_OK;
-    return status == STATUS_OK
-               ? status
-               : status_prefix(status, "CUPTI %u ('%s') does not record: ", activities.cupti.version,
-                               activities.cupti.name);
+    return status == STATUS_OK ? status
+                               : status_prefix(status, "CUPTI %u ('%s') does not record: ",
+                                               activities.cupti.version, activities.cupti.name);
 }
 
 static _Thread_local struct trace_thread *own_thread;
@@ -358,11 +359,8 @@ void activities_end_thread(void)
         own_thread->end_ns = clock_now_ns();
 }
 
-void activities_close(void)
+static void deliver(struct trace_process *own)
 {
-    if (!atomic_exchange(&activities.open, false))
-        return;
-    struct trace_process *own = trace_buffer_process(&activities.buffer, activities.process);
     for (size_t i = 0; i < KINDS; i++)
         activities.cupti.disable(kinds[i]);
     bool flushed = activities.cupti.flush_all(CUPTI_FLUSH_FORCED) == CUPTI_SUCCESS_;
@@ -372,6 +370,19 @@ void activities_close(void)
     pthread_mutex_unlock(&activities.mutex);
     note_begin(own);
     atomic_store(&own->complete, flushed);
+}
+
+void activities_close(void)
+{
+    /* Who comes second waits until all is delivered, since the process may end then. */
+    pthread_mutex_lock(&activities.closing);
+    struct trace_process *own =
+        activities.open ? trace_buffer_process(&activities.buffer, activities.process) : NULL;
+    /* A process that was forked off has no part in it. */
+    if (own && atomic_load(&own->pid) == (int32_t)getpid())
+        deliver(own);
+    activities.open = false;
+    pthread_mutex_unlock(&activities.closing);
 }
 
 int activities_check_run(const char *path)

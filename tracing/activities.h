@@ -15,8 +15,8 @@
 /* Loads CUPTI (path NULL: from where it usually is) and has it record calls of the driver and the
  * runtime, kernels, copies (also between GPUs) and memsets from now on. What began before the
  * counted part of the point (the agreed start and the warm-up) is not kept. Errors of cupti_load(),
- * of a process that the memory has not or that another has taken (STATUS_PROTOCOL), and STATUS_CUDA.
- * All that is passed lives to the process's end. */
+ * of a process that the memory has not or that another has taken (STATUS_PROTOCOL), and
+ * STATUS_CUDA. All that is passed lives to the process's end. */
 enum status activities_open(const char *path, const struct trace_buffer *buffer, unsigned process,
                             const struct shm *shm);
 
@@ -26,7 +26,8 @@ void activities_name_thread(unsigned thread);
 /* The calling worker has done its last iteration; what it calls from now on is not of interest. */
 void activities_end_thread(void);
 
-/* Delivers what is left, once. Nothing without a timeline. */
+/* Delivers what is left, once. Returns when it is delivered, also if another thread does it.
+ * Nothing without a timeline. */
 void activities_close(void);
 
 /* mpsweep-worker --cupti-check [--cupti FILE]: prints which CUPTI there is, as an exit status. */

@@ -1,9 +1,10 @@
 /*
  * How a program finds what its supervisor (worker/program.c) made for it: one variable of its
- * environment, "VERSION SHM EVENT SUPERVISOR PROCESS", decimal numbers: the version of this line,
+ * environment, "VERSION SHM EVENT SUPERVISOR PROCESS [TRACE]", decimal numbers: the version of this line,
  * the descriptors of the shared memory and of the eventfd that counts changes, the supervisor's
- * process, which has the same descriptors in case that a process between closed them, and the
- * number of the process among those of the layout.
+ * process, which has the same descriptors in case that a process between closed them, the number of
+ * the process among those of the layout, and, where it is traced, the descriptor of the trace's
+ * memory (trace/buffer.h).
  */
 #pragma once
 
@@ -14,8 +15,10 @@
 #define CLIENT_LIBRARY_VARIABLE "MPSWEEP_CLIENT_LIBRARY"
 #define CLIENT_LIBRARY "libmpsweep-client.so.1"
 
-/* The library that the CUDA driver loads into a program that does not report its own iterations,
- * and what it is to do there: the text of --tick, and where CUPTI is, if that is known. */
+/* The library that the CUDA driver loads into a program that does not report its own iterations or
+ * is traced, by what variable, and what it is to do there: the text of --tick, and where CUPTI is, if
+ * that is known. */
 #define OBSERVER_LIBRARY "mpsweep-observer.so"
+#define OBSERVER_INJECTION_VARIABLE "CUDA_INJECTION64_PATH"
 #define OBSERVER_TICK_VARIABLE "MPSWEEP_TICK"
 #define OBSERVER_CUPTI_VARIABLE "MPSWEEP_OBSERVER_CUPTI"

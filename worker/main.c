@@ -14,7 +14,7 @@
  *           [--trace FD [--cupti FILE]]
  *       runs the workers of process N of a crew, for one point after the other
  *   mpsweep-worker --run --shm FD --event FD --life FD --process N [--files N] [--keep FD]
- *           [--log FILE] --
+ *           [--trace FD] [--log FILE] --
  *           PROGRAM [ARGUMENT...]
  *       supervises a program of the user's in their place (worker/program.h)
  */
@@ -317,6 +317,7 @@ int main(int argc, char **argv)
                                           .life = arguments.life,
                                           .process = arguments.process,
                                           .kept = arguments.keep,
+                                          .trace = arguments.trace,
                                           .files = arguments.files,
                                           .log = arguments.log,
                                           .command = arguments.command};

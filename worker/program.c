@@ -389,10 +389,17 @@ static int bind_program(const struct supervisor *supervisor)
 
 static enum status start(struct supervisor *supervisor, const struct program_call *call)
 {
-    int errors[2], keep[3] = {call->shm, call->event, call->kept};
-    char line[80];
-    snprintf(line, sizeof line, "%d %d %d %d %d", CLIENT_PROTOCOL, call->shm, call->event,
-             (int)getpid(), call->process);
+    int errors[2], keep[4] = {call->shm, call->event};
+    size_t kept = 2;
+    if (call->kept >= 0)
+        keep[kept++] = call->kept;
+    if (call->trace >= 0)
+        keep[kept++] = call->trace;
+    char line[96];
+    int length = snprintf(line, sizeof line, "%d %d %d %d %d", CLIENT_PROTOCOL, call->shm,
+                          call->event, (int)getpid(), call->process);
+    if (call->trace >= 0)
+        snprintf(line + length, sizeof line - (size_t)length, " %d", call->trace);
     if (setenv(CLIENT_VARIABLE, line, 1) != 0 || pipe2(errors, O_CLOEXEC) != 0)
         return status_set(STATUS_SYSTEM, "cannot make a pipe: %s", strerror(errno));
     supervisor->errors_fd = errors[0];
@@ -414,7 +421,7 @@ static enum status start(struct supervisor *supervisor, const struct program_cal
     const struct child_spawn_options options = {
         .argv = (const char *const *)call->command,
         .keep = keep,
-        .keep_count = call->kept >= 0 ? 3 : 2,
+        .keep_count = kept,
         .stdin_fd = -1,
         .stdout_fd = supervisor->log_fd,
         .stderr_fd = errors[1],
@@ -438,7 +445,7 @@ static bool all_done(const struct supervisor *supervisor)
 int program_supervise(const struct program_call *call)
 {
     static struct supervisor supervisor;
-    const int inherited[] = {call->shm, call->event, call->life, call->kept};
+    const int inherited[] = {call->shm, call->event, call->life, call->kept, call->trace};
     supervisor = (struct supervisor){
         .process = {.event_fd = call->event, .index = (unsigned)call->process},
         .keeper = {.fd = -1},

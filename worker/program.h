@@ -24,6 +24,7 @@
 struct program_call {
     int shm, event, life, process;
     int kept;             /* a further descriptor that the program keeps, -1: none */
+    int trace;            /* the memory of a trace, -1: none */
     unsigned long files;  /* that it may open; 0: as many as we */
     const char *log;      /* file to append to, NULL: none */
     char *const *command; /* NULL-ended */

@@ -107,6 +107,10 @@ static enum status make_words(const struct program *program, const struct sessio
         word_list_add(words, "--keep");
         word_list_add(words, "%d", session->machine_fd);
     }
+    if (session->trace) {
+        word_list_add(words, "--trace");
+        word_list_add(words, "%d", session->trace->fd);
+    }
     if (point->program.log) {
         enum status status = find_log(point, index, log);
         if (status != STATUS_OK)
@@ -147,23 +151,33 @@ static void add_client(struct word_list *set)
 
 /* What has the CUDA driver load the observer. A user who gives it another library, as profilers do,
  * wants that one; without the observer a program that does not report its iterations fails with its
- * own error. */
-static void add_observer(const struct point *point, const struct session *session,
-                         struct word_list *set)
+ * own error. A trace needs it. */
+static enum status add_observer(const struct point *point, const struct session *session,
+                                struct word_list *set)
 {
     char path[PATH_MAX];
     struct tick tick;
-    const char *cupti = session_cupti(session);
-    if (point_is_server(point) || getenv("CUDA_INJECTION64_PATH") ||
-        !tick_parse(point->program.tick, &tick) || tick.kind == TICK_NONE ||
-        path_find(PATH_HELPER, OBSERVER_LIBRARY, path, sizeof path) != STATUS_OK)
-        return;
-    word_list_add(set, "CUDA_INJECTION64_PATH=%s", path);
-    if (tick.kind == TICK_NVTX)
+    const char *cupti = session_cupti(session), *other = getenv(OBSERVER_INJECTION_VARIABLE);
+    bool ticks =
+        !point_is_server(point) && tick_parse(point->program.tick, &tick) && tick.kind != TICK_NONE;
+    if (session->trace && other)
+        return status_set(
+            STATUS_USAGE,
+            "a program that loads '%s' cannot be traced: unset " OBSERVER_INJECTION_VARIABLE,
+            other);
+    if (other || (!ticks && !session->trace))
+        return STATUS_OK;
+    enum status status = path_find(PATH_HELPER, OBSERVER_LIBRARY, path, sizeof path);
+    if (status != STATUS_OK)
+        return session->trace ? status : STATUS_OK;
+    word_list_add(set, OBSERVER_INJECTION_VARIABLE "=%s", path);
+    if (ticks && tick.kind == TICK_NVTX)
         word_list_add(set, "NVTX_INJECTION64_PATH=%s", path);
-    word_list_add(set, OBSERVER_TICK_VARIABLE "=%s", point->program.tick);
+    if (ticks)
+        word_list_add(set, OBSERVER_TICK_VARIABLE "=%s", point->program.tick);
     if (cupti)
         word_list_add(set, OBSERVER_CUPTI_VARIABLE "=%s", cupti);
+    return STATUS_OK;
 }
 
 static void make_settings(const struct program *program, const struct session *session,
@@ -185,7 +199,6 @@ static void make_settings(const struct program *program, const struct session *s
     if (program->ports->first)
         word_list_add(set, "MPSWEEP_PORT=%u", program->ports->first + index);
     add_client(set);
-    add_observer(point, session, set);
 }
 
 enum status program_spawn(const struct program *program, const struct session *session,
@@ -202,10 +215,14 @@ enum status program_spawn(const struct program *program, const struct session *s
         status = make_words(program, session, index, &words);
     if (status == STATUS_OK) {
         make_settings(program, session, index, &gpu, &set);
+        status = add_observer(point, session, &set);
+    }
+    if (status == STATUS_OK) {
         const struct pool_start start = {.argv = &words,
                                          .set = (const char *const *)set.words,
                                          .unset = gpu.unset,
                                          .keep_fd = program->shm->fd,
+                                         .trace_fd = session->trace ? session->trace->fd : 0,
                                          .supervises = true};
         /* Of what a killed supervisor leaves behind. */
         child_adopt();

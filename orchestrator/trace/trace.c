@@ -35,9 +35,6 @@ static enum status choose(struct trace *trace)
         device_choice_check_single(options_text(options, OPTION_DEVICE), "a trace");
     if (single != STATUS_OK)
         return single;
-    if (trace->job->command)
-        return status_set(STATUS_USAGE, "a program of yours cannot be traced by mpsweep: leave out "
-                                        "'--' and what follows, or trace it with 'nsys profile'");
     enum status status = campaign_check_fixed(options);
     if (status == STATUS_OK)
         status = trace_check_outputs(trace);

@@ -236,7 +236,6 @@ says_of_point() {
     "$MPSWEEP" trace --print everything
   refused "'10' is not a value of stagger: it takes a time" "$MPSWEEP" trace --stagger 10
   refused "'5' is not a value of max-records" "$MPSWEEP" trace --max-records 5
-  refused 'a program of yours cannot be traced' "$MPSWEEP" trace -l threads:1 -- true
   refused 'a rate that must be searched cannot be traced' "$MPSWEEP" trace -l threads:1 \
     --rate max-under-p99=5ms
   refused 'the last of 4 workers would begin 0.3 s after the first, when the window of 0.2 s is over' \
@@ -293,4 +292,54 @@ says_of_point() {
   grep -q '^threads 1×2' out
   expect 0 "$MPSWEEP" trace "${BRIEF[@]}" -l threads:2 --rate 200 -o t.json
   sound t.json
+}
+
+@test "a program of the user's: its calls, its work and its iterations, in every process" {
+  local program=$MPSWEEP_BUILD_DIR/tests/fakes/gpu_program
+  [ -x "$program" ] || skip "the fakes are not built"
+  expect 0 "$MPSWEEP" trace --device emulated -q -l hybrid:2x1 --iterations 6 -o t.json -- "$program" \
+    in:65536 kernel:4x128:20000:3 sync out:4096
+  sound t.json
+  trace '([$calls[].pid] | unique | length) == 2 and ([$work[] | select(.cat == "kernel")] | length) == 36' t.json
+  trace '[$work[] | select(.cat == "copy") | .args.bytes] | (map(select(. == 65536)) | length) == 12
+    and (map(select(. == 4096)) | length) == 12' t.json
+  trace '[$threads[].args.name | select(test("^thread 0 "))] | length == 2' t.json
+  trace '[$calls[].name] | unique ==
+    ["cuLaunchKernel", "cuMemcpyDtoHAsync", "cuMemcpyHtoDAsync", "cuStreamSynchronize"]' t.json
+  # Each launch is within an iteration of its process.
+  trace '[.traceEvents[] | select(.cat == "iteration")] | length == 24 and
+    (group_by(.id) | all(map(.ph) == ["b", "e"])) and
+    ([group_by(.id)[] | {pid: .[0].pid, from: .[0].ts, to: .[1].ts}] as $iterations |
+     [$calls[] | select(.name == "cuLaunchKernel")] | all(. as $call | $iterations |
+       any(.pid == $call.pid and .from <= $call.ts and $call.ts < .to)))' t.json
+  grep -q '^iterations: 12, median' out
+  absent '^lost' out
+}
+
+@test "a program that launches a graph, ends at once, or uses no GPU" {
+  local program=$MPSWEEP_BUILD_DIR/tests/fakes/gpu_program
+  [ -x "$program" ] || skip "the fakes are not built"
+  expect 0 "$MPSWEEP" trace --device emulated -q -l threads:1 --iterations 3 -o g.json -- "$program" \
+    graph in:4096 kernel:1x32:1000:5
+  trace '([$calls[] | select(.name == "cuGraphLaunch")] | length) == 3 and
+    ([$work[] | select(.cat == "kernel")] | length) == 15' g.json
+  expect 0 "$MPSWEEP" trace --device emulated -q -l threads:1 --iterations 3 -- "$program" idle sleep:100
+  grep -q "^empty: process 0 did not use the GPU through CUDA's driver" out
+  grep -q '^iterations: 3, median' out
+  expect 2 "$MPSWEEP" trace --device emulated -q -l threads:1 -o e.json -- "$program" early
+  says 'process 1 .gpu_program. exited with status 0 before it was asked to stop'
+  [ ! -e e.json ]
+}
+
+@test "a program is traced over MPS, and through processes between that close descriptors" {
+  local program=$MPSWEEP_BUILD_DIR/tests/fakes/gpu_program
+  [ -x "$program" ] || skip "the fakes are not built"
+  expect 0 "$MPSWEEP" trace --device emulated -q -l processes+mps:2 --iterations 3 -o m.json -- "$program" \
+    kernel:1x32:1000:2
+  trace '[$work[] | select(.cat == "kernel")] | length == 12' m.json
+  command -v python3 >/dev/null || return 0
+  # The emulated machine's descriptor cannot be found again: without the GPU.
+  expect 0 "$MPSWEEP" trace --device emulated -q -l threads:1 --iterations 3 -- python3 -c \
+    'import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))' "$program" idle sleep:100
+  grep -q '^iterations: 3, median' out
 }

@@ -4,6 +4,7 @@ check_PROGRAMS += \
     tests/fakes/nvidia-cuda-mps-control \
     tests/fakes/hold_process \
     tests/fakes/program \
+    tests/fakes/gpu_program \
     tests/fakes/http-server \
     tests/fakes/cupti_other_clock.so \
     tests/fakes/numa.so \
@@ -18,6 +19,9 @@ tests_fakes_hold_process_LDADD =
 
 tests_fakes_program_SOURCES = tests/fakes/program.c
 tests_fakes_program_LDADD = libmpsweep-client.a
+
+tests_fakes_gpu_program_SOURCES = tests/fakes/gpu_program.c
+tests_fakes_gpu_program_LDADD = libmpsweep-client.a libkernels.a libdevice.a libcommon.a
 
 tests_fakes_http_server_SOURCES = tests/fakes/http_server.c
 tests_fakes_http_server_LDADD =

@@ -80,3 +80,13 @@ struct timeline made_merge(const struct trace_buffer *buffer)
     assert_int_equal(timeline_merge(buffer, &timeline), STATUS_OK);
     return timeline;
 }
+
+void made_iteration(const struct trace_buffer *buffer, unsigned process, unsigned thread,
+                    double begin_us, double end_us)
+{
+    const struct trace_record record = {.kind = TRACE_ITERATION,
+                                        .begin_ns = at(begin_us),
+                                        .end_ns = at(end_us),
+                                        .thread = 100 * process + thread};
+    trace_buffer_add(buffer, process, &record);
+}

@@ -25,4 +25,7 @@ void made_copying(const struct trace_buffer *buffer, unsigned process, unsigned 
                   enum trace_memory host, uint32_t correlation, const double call_us[2],
                   const double work_us[2]);
 
+void made_iteration(const struct trace_buffer *buffer, unsigned process, unsigned thread,
+                    double begin_us, double end_us);
+
 struct timeline made_merge(const struct trace_buffer *buffer);

@@ -192,6 +192,41 @@ static void test_a_full_buffer_cuts_all_processes_at_one_moment(void **state)
     trace_buffer_release(&buffer);
 }
 
+static void test_iterations_stand_beside_the_events(void **state)
+{
+    struct trace_buffer buffer;
+    (void)state;
+    made_open(2, 1, 10, &buffer);
+    made_iteration(&buffer, 1, 0, 30, 40);
+    made_call(&buffer, 0, 0, "cuA", 1, 21, 22);
+    made_iteration(&buffer, 0, 0, 20, 25);
+    made_iteration(&buffer, 0, 7, 50, 60);
+    trace_buffer_mark(&buffer, 0, MADE_BEGIN_NS - 10, MADE_BEGIN_NS + 10);
+    struct timeline timeline = made_merge(&buffer);
+    assert_int_equal(timeline.count, 1);
+    assert_int_equal(timeline.orphans, 0);
+    assert_int_equal(timeline.iteration_count, 3);
+    assert_int_equal(timeline.iterations[0].begin_ns, MADE_BEGIN_NS + 20000);
+    assert_int_equal(timeline.iterations[0].worker, 0);
+    assert_int_equal(timeline.iterations[1].process, 1);
+    assert_int_equal(timeline.iterations[2].worker, TIMELINE_NONE);
+    assert_int_equal(timeline.end_ns, MADE_BEGIN_NS + 60000);
+    timeline_release(&timeline);
+    trace_buffer_release(&buffer);
+}
+
+static void test_one_process_has_a_part(void **state)
+{
+    struct trace_buffer buffer;
+    (void)state;
+    assert_int_equal(trace_buffer_create(2, 1, 10, &buffer), STATUS_OK);
+    assert_true(trace_buffer_claim(&buffer, 1));
+    assert_false(trace_buffer_claim(&buffer, 1));
+    assert_true(trace_buffer_claim(&buffer, 0));
+    assert_int_equal(atomic_load(&trace_buffer_process(&buffer, 0)->pid), getpid());
+    trace_buffer_release(&buffer);
+}
+
 static void test_calls_after_the_last_iteration_are_left_out(void **state)
 {
     struct trace_buffer buffer;
@@ -302,6 +337,8 @@ int main(void)
         cmocka_unit_test(test_what_came_before_the_begin_is_left_out_with_its_work),
         cmocka_unit_test(test_what_tidies_up_is_left_out_with_its_work),
         cmocka_unit_test(test_a_full_buffer_cuts_all_processes_at_one_moment),
+        cmocka_unit_test(test_iterations_stand_beside_the_events),
+        cmocka_unit_test(test_one_process_has_a_part),
         cmocka_unit_test(test_calls_after_the_last_iteration_are_left_out),
         cmocka_unit_test(test_work_beside_other_work_of_its_stream_gets_another_lane),
         cmocka_unit_test(test_records_that_end_before_they_begin_are_not_believed),

@@ -1,0 +1,155 @@
+/*
+ * A program that reports its iterations, and in each does what its words list:
+ *   gpu_program WORD...
+ *     in:BYTES, out:BYTES         copies between pinned memory and the GPU, on a stream
+ *     kernel:BLOCKSxTHREADS:NS:N  N kernels, each of which waits NS cycles of its clock
+ *     sync                        waits for the stream
+ *     sleep:US, busy:US           the host sleeps, or computes
+ *     slow:US                     the host sleeps, in every fifth iteration only
+ * and for the iterations as a whole:
+ *     graph                       what it gives the GPU is one graph
+ *     pageable                    the host's memory is not pinned
+ *     idle                        it does not use the GPU
+ *     early                       it ends after two iterations
+ * It waits for its stream at the end of an iteration.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "device/driver.h"
+#include "include/mpsweep/client.h"
+#include "kernels/image.h"
+
+#define MOST_BYTES ((size_t)16 << 20)
+
+static struct cuda_driver driver;
+static cuda_stream stream;
+static cuda_function delay;
+static cuda_device_pointer device;
+static void *host;
+static unsigned long served;
+
+static void check(enum status status)
+{
+    if (status == STATUS_OK)
+        return;
+    fprintf(stderr, "gpu_program: %s\n", status_text());
+    exit(90);
+}
+
+#define DO(call, ...) check(CUDA_CALL(&driver, call, __VA_ARGS__))
+
+static void sleep_us(unsigned long us)
+{
+    const struct timespec time = {.tv_sec = (time_t)(us / 1000000),
+                                  .tv_nsec = (long)(us % 1000000 * 1000)};
+    nanosleep(&time, NULL);
+}
+
+/* Of the CPU, as a step 'busy' does. */
+static void compute_us(unsigned long us)
+{
+    struct timespec begin, now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+    do
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    while ((now.tv_sec - begin.tv_sec) * 1000000L + (now.tv_nsec - begin.tv_nsec) / 1000 <
+           (long)us);
+}
+
+static void do_gpu_word(const char *word)
+{
+    unsigned blocks, threads, count;
+    unsigned long long cycles;
+    size_t bytes;
+    void *arguments[] = {&cycles};
+    if (sscanf(word, "in:%zu", &bytes) == 1)
+        DO(memcpy_htod_async, device, host, bytes, stream);
+    else if (sscanf(word, "out:%zu", &bytes) == 1)
+        DO(memcpy_dtoh_async, host, device, bytes, stream);
+    else if (sscanf(word, "kernel:%ux%u:%llu:%u", &blocks, &threads, &cycles, &count) == 4)
+        while (count-- > 0)
+            DO(launch_kernel, delay, blocks, 1, 1, threads, 1, 1, 0, stream, arguments, NULL);
+}
+
+static void do_host_word(const char *word)
+{
+    unsigned long us;
+    if (strcmp(word, "sync") == 0)
+        DO(stream_synchronize, stream);
+    else if (sscanf(word, "sleep:%lu", &us) == 1)
+        sleep_us(us);
+    else if (sscanf(word, "busy:%lu", &us) == 1)
+        compute_us(us);
+    else if (sscanf(word, "slow:%lu", &us) == 1 && served % 5 == 4)
+        sleep_us(us);
+}
+
+static int has(char *const *words, const char *word)
+{
+    while (*words && strcmp(*words, word) != 0)
+        words++;
+    return *words != NULL;
+}
+
+static void open_gpu(int pageable)
+{
+    cuda_context context;
+    cuda_module module;
+    check(cuda_driver_load(getenv("MPSWEEP_DRIVER"), &driver));
+    DO(init, 0);
+    DO(primary_ctx_retain, &context, 0);
+    DO(ctx_set_current, context);
+    DO(module_load_data, &module, kernels_image(NULL));
+    DO(module_get_function, &delay, module, KERNELS_DELAY);
+    DO(stream_create, &stream, CUDA_STREAM_NON_BLOCKING);
+    DO(mem_alloc, &device, MOST_BYTES);
+    if (pageable)
+        host = calloc(1, MOST_BYTES);
+    else
+        DO(mem_host_alloc, &host, MOST_BYTES, 0);
+}
+
+static cuda_graph_exec make_graph(char *const *words)
+{
+    cuda_graph graph;
+    cuda_graph_exec exec;
+    DO(stream_begin_capture, stream, CUDA_CAPTURE_MODE_THREAD_LOCAL);
+    for (; *words; words++)
+        do_gpu_word(*words);
+    DO(stream_end_capture, stream, &graph);
+    DO(graph_instantiate, &exec, graph, 0);
+    return exec;
+}
+
+int main(int argc, char **argv)
+{
+    (void)argc;
+    char *const *words = argv + 1;
+    int idle = has(words, "idle"), early = has(words, "early");
+    cuda_graph_exec graph = NULL;
+    if (!idle)
+        open_gpu(has(words, "pageable"));
+    if (has(words, "graph"))
+        graph = make_graph(words);
+    struct mpsweep *worker = mpsweep_open(MPSWEEP_NEXT_THREAD);
+    mpsweep_ready(worker);
+    while (mpsweep_begin(worker)) {
+        if (graph)
+            DO(graph_launch, graph, stream);
+        for (char *const *word = words; *word; word++) {
+            if (!graph && !idle)
+                do_gpu_word(*word);
+            do_host_word(*word);
+        }
+        if (!idle)
+            DO(stream_synchronize, stream);
+        mpsweep_end(worker);
+        if (++served == 2 && early)
+            exit(0);
+    }
+    mpsweep_close(worker);
+    return 0;
+}
