@@ -44,6 +44,7 @@ static struct {
 static _Atomic uint32_t enabled; /* bits by kind */
 static _Atomic uint32_t correlations, streams, contexts;
 static _Thread_local struct activity_call current;
+static _Thread_local uint32_t numbered; /* the call to come, by activity_number_call(); or 0 */
 
 static bool wants(int kind)
 {
@@ -94,12 +95,19 @@ static void put(const union activity_record *record)
 
 /* -- calls and work ---------------------------------------------------------------------------- */
 
+uint32_t activity_number_call(void)
+{
+    return numbered = atomic_fetch_add(&correlations, 1) + 1;
+}
+
 void activity_begin_call(enum entry entry)
 {
+    uint32_t number = numbered;
+    numbered = 0;
     current = (struct activity_call){.entry = entry};
     if (atomic_load_explicit(&enabled, memory_order_relaxed) == 0)
         return;
-    current.correlation = atomic_fetch_add(&correlations, 1) + 1;
+    current.correlation = number != 0 ? number : atomic_fetch_add(&correlations, 1) + 1;
     current.begin_ns = now_ns();
 }
 
@@ -168,7 +176,7 @@ static uint32_t stream_number(cuda_stream stream)
                : number_of(&stream->number, &streams, FIRST_STREAM_NUMBER);
 }
 
-static uint32_t context_number(cuda_context context)
+uint32_t activity_context_number(cuda_context context)
 {
     return number_of(&context->number, &contexts, 1);
 }
@@ -176,7 +184,7 @@ static uint32_t context_number(cuda_context context)
 /* What all records of work have, under the same names. */
 #define WORK(number, place, on)                                                                    \
     .kind = (number), .start = as_traced((place)->begin_ns), .end = as_traced((place)->end_ns),    \
-    .device = (uint32_t)(on)->context->device, .context = context_number((on)->context),           \
+    .device = (uint32_t)(on)->context->device, .context = activity_context_number((on)->context),  \
     .stream = stream_number(on), .correlation = current.correlation
 
 /* Whether a tracer wants this piece of the current call's work. */
@@ -243,9 +251,9 @@ void activity_peer_copy(cuda_context to, cuda_context from, uint64_t bytes, cuda
                                         .sink = CUPTI_MEMORY_DEVICE,
                                         .bytes = bytes,
                                         .source_device = (uint32_t)from->device,
-                                        .source_context = context_number(from),
+                                        .source_context = activity_context_number(from),
                                         .sink_device = (uint32_t)to->device,
-                                        .sink_context = context_number(to),
+                                        .sink_context = activity_context_number(to),
                                     }};
     put(&record);
 }
@@ -266,18 +274,9 @@ cupti_result cuptiGetResultString(cupti_result result, const char **text)
             : result == CUPTI_INVALID_PARAMETER ? "CUPTI_ERROR_INVALID_PARAMETER"
             : result == CUPTI_INVALID_OPERATION ? "CUPTI_ERROR_INVALID_OPERATION"
             : result == CUPTI_MAX_LIMIT_REACHED ? "CUPTI_ERROR_MAX_LIMIT_REACHED"
-                                                : "CUPTI_ERROR_UNKNOWN";
-    return CUPTI_SUCCESS_;
-}
-
-cupti_result cuptiGetCallbackName(cupti_callback_domain domain, uint32_t callback,
-                                  const char **name)
-{
-#define ENTRY_NAME(field, symbol, version, need, parameters) #symbol,
-    static const char *const names[] = {CUDA_DRIVER_SYMBOLS(ENTRY_NAME)};
-    if (domain != CUPTI_DOMAIN_DRIVER || callback == 0 || callback > ENTRY_COUNT)
-        return CUPTI_INVALID_PARAMETER;
-    *name = names[callback - 1];
+            : result == CUPTI_MULTIPLE_SUBSCRIBERS
+                ? "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED"
+                : "CUPTI_ERROR_UNKNOWN";
     return CUPTI_SUCCESS_;
 }
 

@@ -29,6 +29,9 @@ struct activity_call {
     uint32_t correlation; /* 0: nothing is enabled */
 };
 
+/* Gives the calling thread's next call its correlation, which is returned, before it begins. */
+uint32_t activity_number_call(void);
+
 /* The calling thread is in an entry point. */
 void activity_begin_call(enum entry entry);
 struct activity_call activity_current_call(void);
@@ -36,6 +39,9 @@ void activity_end_call(const struct activity_call *call);
 
 /* The calling thread goes on with what a call of that correlation has put off. */
 void activity_resume_call(uint32_t correlation);
+
+/* As records have it. */
+uint32_t activity_context_number(cuda_context context);
 
 /* Whether what the GPU does is wanted. */
 bool activity_wants_work(void);

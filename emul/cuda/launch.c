@@ -1,5 +1,5 @@
 /* Entry points for modules, and for launches of kernels and host functions. */
-#include "emul/cuda/launch.h"
+#include "emul/cuda/entries.h"
 
 #include <semaphore.h>
 #include <stdlib.h>
@@ -8,9 +8,7 @@
 #include "common/clock.h"
 #include "emul/cuda/copies.h"
 #include "emul/cuda/deferred.h"
-#include "emul/cuda/graph.h"
 #include "emul/cuda/issue.h"
-#include "emul/cuda/stream.h"
 
 #define THREADS_PER_BLOCK_MAX 1024
 
@@ -227,6 +225,7 @@ static bool is_lazy(void)
 
 cuda_result cuModuleGetLoadingMode(cuda_loading_mode *mode)
 {
+    OBSERVE(module_get_loading_mode, mode);
     ENTER_IF_VALID(module_get_loading_mode, NEED_INIT, mode != NULL);
     *mode = is_lazy() ? CUDA_LOADING_LAZY : CUDA_LOADING_EAGER;
     return CUDA_SUCCESS_;
@@ -234,6 +233,7 @@ cuda_result cuModuleGetLoadingMode(cuda_loading_mode *mode)
 
 cuda_result cuModuleLoadData(cuda_module *module, const void *image)
 {
+    OBSERVE(module_load_data, module, image);
     ENTER_IF_VALID(module_load_data, NEED_CONTEXT, module != NULL && image != NULL);
     cuda_module made = calloc(1, sizeof *made);
     if (made == NULL)
@@ -249,6 +249,7 @@ cuda_result cuModuleLoadData(cuda_module *module, const void *image)
 
 cuda_result cuModuleGetFunction(cuda_function *function, cuda_module module, const char *name)
 {
+    OBSERVE(module_get_function, function, module, name);
     enum kernel kernel;
     ENTER_OR_RETURN(module_get_function, NEED_CONTEXT);
     if (module == NULL)
@@ -263,6 +264,7 @@ cuda_result cuModuleGetFunction(cuda_function *function, cuda_module module, con
 
 cuda_result cuModuleUnload(cuda_module module)
 {
+    OBSERVE(module_unload, module);
     ENTER_OR_RETURN(module_unload, NEED_CONTEXT);
     if (module == NULL)
         return CUDA_INVALID_HANDLE;
@@ -288,7 +290,9 @@ cuda_result cuLaunchKernel(cuda_function function, unsigned int grid_x, unsigned
                            unsigned int block_z, unsigned int shared_bytes, cuda_stream stream,
                            void **parameters, void **extra)
 {
-    (void)shared_bytes;
+    OBSERVE_LAUNCH(launch_kernel, function != NULL ? kernel_name(function->kernel) : NULL, function,
+                   grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream,
+                   parameters, extra);
     ENTER_OR_RETURN(launch_kernel, NEED_CONTEXT);
     if (function == NULL || function->context->base != process_current->base)
         return CUDA_INVALID_HANDLE;
@@ -338,6 +342,7 @@ static cuda_result perform_host(cuda_stream stream, const struct operation *oper
 
 cuda_result cuLaunchHostFunc(cuda_stream stream, cuda_host_function function, void *argument)
 {
+    OBSERVE(launch_host_func, stream, function, argument);
     ENTER_IF_VALID(launch_host_func, NEED_CONTEXT, function != NULL);
     result = stream_find(&stream, STREAM_FOR_WORK | STREAM_NOT_CAPTURED);
     if (result != CUDA_SUCCESS_)

@@ -1,4 +1,6 @@
-/* The streams that the handles of calls stand for. */
+/*
+ * What the files of entry points do for each other.
+ */
 #pragma once
 
 #include "emul/cuda/process.h"
@@ -13,3 +15,13 @@ enum stream_need {
  * have handles of their own. CUDA_OUT_OF_MEMORY: a thread's default stream cannot be made.
  * CUDA_INVALID_HANDLE, CUDA_STREAM_CAPTURE_UNSUPPORTED: it is not as the call needs it. */
 cuda_result stream_find(cuda_stream *stream, unsigned needs);
+
+/* Puts a kernel, or a copy within the device, into the stream. */
+cuda_result launch_issue(const struct kernel_call *kernel, cuda_stream stream);
+
+/* Waits until no kernel of this process holds the device, as allocations do. */
+void hold_wait_idle(cuda_device device);
+
+/* What a stream in capture does in place of running. */
+cuda_result graph_add_kernel(struct graph *graph, const struct kernel_call *kernel);
+cuda_result graph_add_copy(struct graph *graph, const struct copy_call *copy);
