@@ -1,7 +1,11 @@
 #include "device/cupti.h"
 
+#include <limits.h>
+#include <link.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "device/library.h"
 
@@ -19,6 +23,65 @@ static const char *const places[] = {
     "/usr/local/cuda/lib64/libcupti.so",
 };
 
+/*
+ * A program that uses CUDA may bring a CUPTI of its own, as Python's packages do: one that it has
+ * loaded already is taken, since two would not know of each other, else one that lies where its
+ * CUDA libraries are, of the same release. Packages for CUDA 12 have a folder for each library.
+ */
+static const char *const beside[] = {
+    "libcupti.so.13",
+    "libcupti.so.12",
+    "../../cuda_cupti/lib/libcupti.so.12",
+    "../../cuda_cupti/lib/libcupti.so.13",
+};
+
+static char found[PATH_MAX];
+
+static const char *name_in(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static bool begins(const char *text, const char *beginning)
+{
+    return strncmp(text, beginning, strlen(beginning)) == 0;
+}
+
+static int find_loaded(struct dl_phdr_info *object, size_t size, void *unused)
+{
+    (void)size, (void)unused;
+    if (!begins(name_in(object->dlpi_name), "libcupti.so"))
+        return 0;
+    snprintf(found, sizeof found, "%s", object->dlpi_name);
+    return 1;
+}
+
+static int find_beside(struct dl_phdr_info *object, size_t size, void *unused)
+{
+    const char *path = object->dlpi_name, *name = name_in(path);
+    (void)size, (void)unused;
+    if (!strstr(path, "/nvidia/") && !begins(name, "libcudart.so"))
+        return 0;
+    for (size_t i = 0; i < sizeof beside / sizeof beside[0]; i++) {
+        int length = snprintf(found, sizeof found, "%.*s%s", (int)(name - path), path, beside[i]);
+        if (length < (int)sizeof found && access(found, R_OK) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+static void *open_of_program(void)
+{
+    const char *reason;
+    void *library = NULL;
+    if (dl_iterate_phdr(find_loaded, NULL))
+        library = library_open(found, &reason);
+    if (!library && dl_iterate_phdr(find_beside, NULL))
+        library = library_open(found, &reason);
+    return library;
+}
+
 static void *open_any(const char *path, const char **name)
 {
     const char *reason;
@@ -29,6 +92,10 @@ static void *open_any(const char *path, const char **name)
             status_record("no CUPTI: cannot load '%s': %s", path, reason);
         return library;
     }
+    void *own = open_of_program();
+    *name = found;
+    if (own)
+        return own;
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         void *library = library_open(places[i], &reason);
         *name = places[i];

@@ -16,8 +16,9 @@ struct cupti {
     const char *name; /* what was loaded; the caller's path, or static */
 };
 
-/* Loads the library at path; NULL: the first that is found of the names and places where it usually
- * is. STATUS_NOT_FOUND: there is none; the text lists the places and what to do;
+/* Loads the library at path; NULL: the process's own, which it has loaded or which lies beside its
+ * CUDA libraries, else the first that is found of the names and places where it usually is. Not
+ * from several threads at once. STATUS_NOT_FOUND: there is none; the text lists the places and what to do;
  * STATUS_UNSUPPORTED: too old. *out is set only on success. */
 enum status cupti_load(const char *path, struct cupti *out);
 

@@ -23,7 +23,9 @@ libcuptiabicheck_a_CPPFLAGS = $(AM_CPPFLAGS) -isystem $(CUDA_H) -isystem $(CUPTI
 endif
 
 unit_tests += \
-    tests/unit/device/test_device
+    tests/unit/device/test_cupti tests/unit/device/test_device
+tests_unit_device_test_cupti_SOURCES = tests/unit/device/test_cupti.c $(emul_driver) \
+    tests/unit/tree.c tests/unit/tree.h
 
 if HAVE_CMOCKA
 # Stand-ins for the vendor's libraries. Not tests: programs to automake only, so that it links them.
