@@ -126,13 +126,18 @@ static double staged_ips(const struct curve *curve, double threads)
     return per_s(ceiling_pageable_bytes(&point, curve->staged), (double)curve->staged->work.bytes);
 }
 
+/* The larger of two times. */
+static double larger_s(double one_s, double other_s)
+{
+    double longer = fmax(one_s, other_s), shorter = fmin(one_s, other_s);
+    return longer * pow(1.0 + pow(shorter / longer, CORNER), 1.0 / CORNER);
+}
+
 /* Without what is between the two. */
 static double plain_s(const struct curve *curve, double workers)
 {
     double most = smaller(curve->most_ips, staged_ips(curve, workers));
-    double held_s = most > 0.0 ? workers / most : 0.0;
-    double longer = fmax(curve->alone_s, held_s), shorter = fmin(curve->alone_s, held_s);
-    return longer * pow(1.0 + pow(shorter / longer, CORNER), 1.0 / CORNER);
+    return larger_s(curve->alone_s, most > 0.0 ? workers / most : 0.0);
 }
 
 static void add_knot(struct curve *curve, double workers, double factor)
@@ -191,6 +196,39 @@ static void add_unsynced(const struct curve_kind *kind, const struct calibration
     }
 }
 
+/* What pageable memory adds to an iteration in pinned memory, or its staging if that takes longer.
+ */
+static double added_s(const struct curve *curve, const struct curve *pinned, double workers)
+{
+    double beside_s = curve_s(pinned, workers) + fmax(curve->alone_s - pinned->alone_s, 0.0);
+    double staged = staged_ips(curve, workers);
+    return larger_s(beside_s, staged > 0.0 ? workers / staged : 0.0);
+}
+
+/* Between two runs with pageable memory those with pinned memory show how workers get in each
+ * other's way. */
+static void add_pinned(const struct curve_kind *kind, const struct calibration *calibration,
+                       struct curve *out)
+{
+    struct curve_kind pinned_kind = *kind;
+    struct curve pinned, beyond = {.alone_s = 1.0, .count = out->count};
+    pinned_kind.memory = MEMORY_PINNED;
+    curve_make(&pinned_kind, calibration, 1.0, &pinned);
+    if (pinned.alone_s <= 0.0)
+        return;
+    for (unsigned i = 0; i < out->count; i++) {
+        beyond.workers[i] = out->workers[i];
+        beyond.factor[i] = curve_s(out, out->workers[i]) / added_s(out, &pinned, out->workers[i]);
+    }
+    for (unsigned i = 0; i < pinned.count; i++) {
+        double workers = pinned.workers[i];
+        if (!has_knot(out, workers) && workers < curve_reach(&beyond))
+            add_knot(out, workers,
+                     added_s(out, &pinned, workers) * curve_s(&beyond, workers) /
+                         plain_s(out, workers));
+    }
+}
+
 void curve_make(const struct curve_kind *kind, const struct calibration *calibration, double share,
                 struct curve *out)
 {
@@ -219,6 +257,8 @@ void curve_make(const struct curve_kind *kind, const struct calibration *calibra
     if (kind->memory == MEMORY_PAGEABLE && kind->sync == SYNC_STREAM &&
         kind->launch == LAUNCH_STREAM)
         add_unsynced(kind, calibration, out);
+    if (kind->memory == MEMORY_PAGEABLE)
+        add_pinned(kind, calibration, out);
     if (share < 1.0)
         out->most_ips = find_most_ips(kind, calibration, share);
 }

@@ -58,7 +58,9 @@ static void make_curves(struct expected *expected)
                               .launch = point->launch};
     curve_make(&kind, expected->calibration, share, &expected->over_mps);
     kind.mps = false;
+    kind.awake = expected->awake || waits_for_copies(point);
     curve_make(&kind, expected->calibration, share, &expected->threads);
+    kind.awake = expected->awake;
     kind.polls = false;
     curve_make(&kind, expected->calibration, share, &expected->others);
     kind.mps = point->mps;
@@ -93,13 +95,16 @@ static double paging_s(const struct expected *expected, double all)
 /* Seconds of an iteration beside that many in all, that many of them in its process. */
 static double beside_s(const struct expected *expected, double all, double own)
 {
-    double of_process = curve_s(&expected->threads, own);
+    double of_process = curve_s(&expected->threads, own), reach = curve_reach(&expected->threads);
+    /* One of them has the process's lock, however many wait for it. */
+    if (waits_for_copies(expected->point) && expected->point->launch == LAUNCH_GRAPH && own > reach)
+        of_process = fmax(of_process, own / reach * curve_s(&expected->threads, reach));
     if (launches_for_others(expected->point))
         return curve_s(&expected->over_mps, all);
     /* Several that poll are not held back by what one of them can do. */
     if (ceiling_polls(expected->point) && expected->point->threads > 1)
         of_process = fmin(of_process, curve_s(&expected->others, own));
-    if (!expected->point->mps)
+    if (!expected->point->mps || expected->point->processes == 1)
         return of_process;
     return fmax(curve_s(&expected->over_mps, all) + paging_s(expected, all), of_process);
 }
@@ -127,14 +132,17 @@ static double off_queue_s(const struct explain_point *point, const struct calibr
 static double rows_ips(const struct expected *expected)
 {
     const struct explain_point *point = expected->point;
-    double own = point->connections, all = own * point->processes;
-    double held_s = curve_s(&expected->rows, point->mps ? all : own);
-    double off_s = off_queue_s(point, expected->calibration);
-    double ips = all / fmax(held_s - off_s, 0.1 * held_s);
+    double own = point->connections;
     /* One that has no CPU when its row is done lets its queue wait. */
     if (spins_in_line(expected))
-        ips *= 2.0 * TURN_S / (2.0 * TURN_S + expected->rows.alone_s);
-    return ips;
+        own *= 2.0 * TURN_S / (2.0 * TURN_S + expected->rows.alone_s);
+    double all = own * point->processes;
+    double held_s = curve_s(&expected->rows, point->mps ? all : own);
+    /* Those of a process wait for each other's copies, over MPS, too. */
+    if (waits_for_copies(point))
+        held_s = fmax(held_s, curve_s(&expected->threads, own));
+    double off_s = off_queue_s(point, expected->calibration);
+    return all / fmax(held_s - off_s, 0.1 * held_s);
 }
 
 static bool shares_queues(const struct explain_point *point)
@@ -144,22 +152,6 @@ static bool shares_queues(const struct explain_point *point)
 
 /* -- CPUs -------------------------------------------------------------------------------------- */
 
-/* What threads of one process did that span without a CPU each; NULL: no run shows it. */
-static const struct calibration_run *find_crowded(const struct expected *expected)
-{
-    const struct calibration *calibration = expected->calibration;
-    const struct explain_point *point = expected->point;
-    for (unsigned i = 0; i < calibration->run_count && !point->mps; i++) {
-        const struct calibration_run *run = &calibration->runs[i];
-        if (!run->mps && run->processes == 1 && run->streams == 1 &&
-            run->threads > calibration->cpus && run->schedule != SCHEDULE_BLOCK &&
-            run->memory == MEMORY_PINNED && run->launch == LAUNCH_STREAM &&
-            point->launch == LAUNCH_STREAM)
-            return run;
-    }
-    return NULL;
-}
-
 /* Threads that spin where there are more of them than CPUs: those that have one do what they can,
  * and one that gets its turn finds the iteration done that it began in the turn before. */
 static double spinning_ips(const struct expected *expected)
@@ -167,12 +159,7 @@ static double spinning_ips(const struct expected *expected)
     const struct explain_point *point = expected->point;
     double cpus = expected->calibration->cpus, threads = point->processes * point->threads;
     double each_s = beside_s(expected, cpus, fmin(point->threads, cpus));
-    double ips = cpus / each_s * (1.0 + (1.0 - cpus / threads) * each_s / TURN_S);
-    const struct calibration_run *run = find_crowded(expected);
-    if (!run)
-        return ips;
-    double part = fmin(log(threads / cpus) / log(run->threads / cpus), 1.0);
-    return pow(cpus / each_s, 1.0 - part) * pow(run->ips, part);
+    return cpus / each_s * (1.0 + (1.0 - cpus / threads) * each_s / TURN_S);
 }
 
 /* What a thread that polls does for its streams, one after the other: no more than runs show for a
@@ -193,37 +180,57 @@ static double polling_ips(const struct expected *expected)
     double seconds = ceiling_polling_s(point, calibration);
     if (most <= 0.0)
         most = seconds > 0.0 ? 1.0 / seconds : 0.0;
-    /* Threads of a process get in each other's way. */
-    if (launches_for_others(point))
-        most /= curve_factor(&expected->threads, point->threads);
+    /* Threads of a process get in each other's way, and share its launch path. */
+    if (launches_for_others(point) && most > 0.0) {
+        struct curve launching = expected->threads;
+        launching.alone_s = 1.0 / most;
+        most = 1.0 / curve_s(&launching, point->threads);
+    }
     return point->processes * point->threads * most;
 }
 
 /* -- turns of processes ------------------------------------------------------------------------ */
 
-/* Two processes that take turns show what a turn costs them; others' launches take as much more or
- * less as alone, and pageable copies as much as they take processes over MPS. 0: no run shows it.
- */
-static double turn_s(const struct expected *expected)
+/* What changing over from one process to the next takes at least. Calibrations of two H200s show
+ * 0.12 to 0.15 ms, except of iterations that alone are held up by their launches: these are made
+ * while others have their turns, which hides the change (docs/explain.md). */
+#define SWITCH_S 0.12e-3
+
+/* Iterations/s of two processes that take turns; 0: no run shows it. */
+static double find_turns_ips(const struct calibration *calibration)
 {
-    const struct calibration *calibration = expected->calibration;
-    const struct explain_point *point = expected->point;
     for (unsigned i = 0; i < calibration->run_count; i++) {
         const struct calibration_run *run = &calibration->runs[i];
-        if (run->mps || run->processes < 2 || run->threads > 1 || run->streams > 1)
-            continue;
-        double seconds = 1.0 / run->ips;
-        if (point->launch == LAUNCH_GRAPH && calibration->single_graph_ips > 0.0)
-            seconds += 1.0 / calibration->single_graph_ips - 1.0 / calibration->single_stream_ips;
-        if (point->memory == MEMORY_PAGEABLE)
-            seconds += paged_longer_s(expected, MANY) / MANY;
-        return seconds;
+        if (!run->mps && run->processes > 1 && run->threads == 1 && run->streams == 1)
+            return run->ips;
     }
     return 0.0;
 }
 
+/* A process's turn for one iteration, as a run shows it of streams: pageable copies lengthen it as
+ * they do among many processes over MPS. Of a graph it is its kernels and the change, and copies go
+ * on in the turns of others. 0: not known. */
+static double turn_s(const struct expected *expected)
+{
+    const struct calibration *calibration = expected->calibration;
+    const struct explain_point *point = expected->point;
+    double shown_ips = find_turns_ips(calibration), both = calibration->both_bytes_per_s;
+    if (shown_ips <= 0.0)
+        return 0.0;
+    if (point->launch == LAUNCH_STREAM)
+        return 1.0 / shown_ips +
+               (point->memory == MEMORY_PAGEABLE ? paged_longer_s(expected, MANY) / MANY : 0.0);
+    if (calibration->single_graph_ips <= 0.0 || calibration->single_stream_ips <= 0.0)
+        return 1.0 / shown_ips;
+    double copies_s = both > 0.0 ? 2.0 * (double)calibration->work.bytes / both : 0.0;
+    double kernels_s = fmax(1.0 / calibration->single_stream_ips - copies_s, 0.0);
+    double graph_s = fmax(1.0 / calibration->single_graph_ips - copies_s, 0.0);
+    return graph_s + fmax(1.0 / shown_ips - kernels_s, SWITCH_S);
+}
+
 /* Processes that wait for the GPU's turn, and do the rest of an iteration beside each other: mean
- * value analysis of a closed network. */
+ * value analysis of a closed network. A turn always takes as long, so that who comes finds half of
+ * the one that goes on. */
 static double sliced_ips(const struct expected *expected, double one_ips)
 {
     const struct calibration *calibration = expected->calibration;
@@ -232,10 +239,11 @@ static double sliced_ips(const struct expected *expected, double one_ips)
                                                  : calibration->single_stream_ips;
     double many = fmax(one_ips / fmax(alone, 1e-9), 1.0); /* more than one thread each */
     double in_turn_s = turn_s(expected) / many, rest_s = fmax(1.0 / one_ips - in_turn_s, 0.0);
-    double waiting = 0.0, ips = one_ips;
+    double waiting = 0.0, used = 0.0, ips = one_ips;
     for (unsigned n = 1; n <= point->processes && in_turn_s > 0.0; n++) {
-        double there_s = in_turn_s * (1.0 + waiting);
-        ips = n / (there_s + rest_s);
+        double there_s = in_turn_s * (1.0 + waiting - 0.5 * used);
+        ips = fmin(n / (there_s + rest_s), 1.0 / in_turn_s);
+        used = ips * in_turn_s;
         waiting = ips * there_s;
     }
     return ips;
@@ -264,12 +272,12 @@ static double of_gpu_ips(const struct expected *expected)
 /* Parts of the half width of an interval, as shares; they add up as squares do. By how much
  * predictions were off, at 9 of 10 points, in the development set of docs/explain.md. */
 #define OFF_ALWAYS 0.09
-#define OFF_CROWDED 0.10   /* more threads that spin than CPUs */
-#define OFF_LAUNCHING 0.12 /* threads wait for the launches of others in their process */
+#define OFF_CROWDED 0.12   /* more threads that spin than CPUs */
+#define OFF_LAUNCHING 0.12 /* workers wait for each other's launches */
+#define OFF_POLLING 0.15   /* threads that launch kernel by kernel and never wait */
 #define OFF_QUEUES 0.12    /* streams that share a hardware queue */
 #define OFF_PAGEABLE 0.13  /* the copies of a process wait for each other in turns that change */
 #define OFF_WAITING 0.35   /* pageable copies that hold the others up */
-#define OFF_SLICED 0.08
 #define OFF_EACH_DOUBLING 0.05 /* of workers beyond the runs */
 
 /* Predictions were compared with no more than this many times the workers of the largest run. */
@@ -287,11 +295,14 @@ static double find_off(const struct expected *expected, double all)
             ? OFF_CROWDED
             : 0.0,
         shares_queues(point) ? OFF_QUEUES : 0.0,
-        point->launch == LAUNCH_STREAM && point->threads > 1 ? OFF_LAUNCHING : 0.0,
+        point->launch == LAUNCH_STREAM &&
+                (point->threads > 1 || (point->mps && point->processes > 1))
+            ? OFF_LAUNCHING
+            : 0.0,
+        launches_for_others(point) && point->threads > 1 ? OFF_POLLING : 0.0,
         waits_for_copies(point)            ? OFF_WAITING
         : point->memory == MEMORY_PAGEABLE ? OFF_PAGEABLE
                                            : 0.0,
-        !point->mps && point->processes > 1 ? OFF_SLICED : 0.0,
         OFF_EACH_DOUBLING * farther,
     };
     double squares = 0.0;

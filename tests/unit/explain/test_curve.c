@@ -187,6 +187,61 @@ static void turns_of_graphs(void **state)
     }
 }
 
+/* Launches that hold an iteration up alone are made in the turns of others: then the run of two
+ * does not show what changing over takes. */
+static void turns_of_graphs_beside_slow_launches(void **state)
+{
+    (void)state;
+    struct calibration calibration = example();
+    struct explain_point point = point_of(false, 4, 1);
+    point.launch = LAUNCH_GRAPH;
+    for (unsigned i = 0; i < calibration.run_count; i++)
+        if (!calibration.runs[i].mps && calibration.runs[i].processes == 2)
+            calibration.runs[i].ips = 2.0 / (1.2 * ALONE_S);
+    double ips = predict_ips(&point, &calibration);
+    assert_true(ips < 1.0 / (0.9 * ALONE_S) && ips > 0.8 / (0.9 * ALONE_S));
+}
+
+/* Turns end after a fixed time: two processes of which each needs the GPU for half of the time are
+ * hardly in each other's way. */
+static void turns_that_leave_gaps(void **state)
+{
+    (void)state;
+    struct calibration calibration = example();
+    struct calibration_run run = {
+        .processes = 1, .threads = 1, .memory = MEMORY_PAGEABLE, .launch = LAUNCH_GRAPH};
+    struct explain_point point = point_of(false, 2, 1);
+    point.memory = MEMORY_PAGEABLE;
+    point.launch = LAUNCH_GRAPH;
+    add_run(&calibration, run, 2.3 * ALONE_S);
+    double in_turn_s = 1.15 * ALONE_S;
+    assert_near_by(&point, &calibration, 2.0 / (2.3 * ALONE_S + 0.25 * in_turn_s), 1e-9);
+    point.processes = 5;
+    assert_near_by(&point, &calibration, 1.0 / in_turn_s, 1e-9);
+}
+
+/* MPS has nothing to share out with one process. */
+static void threads_of_one_process_over_mps(void **state)
+{
+    (void)state;
+    for (unsigned n = 1; n <= CPUS; n *= 2) {
+        struct explain_point point = point_of(true, 1, n);
+        assert_near(&point, n / truth_s(n, false, false), 0.05);
+    }
+}
+
+/* Threads that launch for many streams each share their process's launch path. */
+static void polling_threads_that_launch(void **state)
+{
+    (void)state;
+    struct calibration calibration = example();
+    struct explain_point point = point_of(false, 1, 8);
+    point.streams = 4;
+    calibration.single_stream_cpu_us = 300.0;
+    double ips = predict_ips(&point, &calibration);
+    assert_true(ips < LAUNCHES / KERNELS && ips > 0.8 * LAUNCHES / KERNELS);
+}
+
 #define PAGED_S (4.0 * ALONE_S)
 
 static struct calibration with_pageable(struct calibration_run run, double seconds)
@@ -233,6 +288,43 @@ static void copies_that_wait_take_no_cpu(void **state)
     }
 }
 
+/* The launch of a graph with pageable copies holds its process's lock: more threads than can get on
+ * beside it do no more. */
+static void more_threads_wait_for_the_same_lock(void **state)
+{
+    (void)state;
+    const struct calibration calibration = with_pageable(
+        (struct calibration_run){.processes = 1, .threads = 8, .launch = LAUNCH_GRAPH},
+        1.5 * PAGED_S);
+    for (unsigned n = 8; n <= 64; n *= 2) {
+        struct explain_point point = point_of(false, 1, n);
+        point.memory = MEMORY_PAGEABLE;
+        point.launch = LAUNCH_GRAPH;
+        point.schedule = n > 16 ? SCHEDULE_BLOCK : SCHEDULE_AUTO;
+        assert_near_by(&point, &calibration, 8.0 / (1.5 * PAGED_S), 1e-9);
+    }
+}
+
+/* Where a run of pinned memory shows that threads get in each other's way, they do so with pageable
+ * memory. */
+static void pageable_memory_is_not_faster(void **state)
+{
+    (void)state;
+    double crowded_s = 1.6 * ALONE_S, most_s = truth_s(16, false, false);
+    struct calibration calibration = with_pageable(
+        (struct calibration_run){.processes = 1, .threads = 16}, most_s + 0.1 * ALONE_S);
+    struct explain_point point = point_of(false, 1, 4);
+    for (unsigned i = 0; i < calibration.run_count; i++) {
+        struct calibration_run *run = &calibration.runs[i];
+        if (run->memory == MEMORY_PAGEABLE && run->threads == 1)
+            run->ips = 1.0 / (1.1 * ALONE_S);
+        if (run->memory == MEMORY_PINNED && run->processes == 1 && run->threads == 4)
+            run->ips = 4.0 / crowded_s;
+    }
+    point.memory = MEMORY_PAGEABLE;
+    assert_near_by(&point, &calibration, 4.0 / (crowded_s + 0.1 * ALONE_S), 0.03);
+}
+
 /* What threads that never wait copy, those that wait can copy. */
 static void unsynced_copies_are_a_bound(void **state)
 {
@@ -257,7 +349,7 @@ static void intervals_grow_with_the_distance(void **state)
     struct explain_point point = point_of(true, 8, 1);
     struct prediction near, far, beyond;
     predict(&point, &calibration, &near);
-    assert_true(near.half_rel > 0.02 && near.half_rel < 0.15);
+    assert_true(near.half_rel > 0.02 && near.half_rel < 0.2);
     assert_false(near.is_beyond);
     point.schedule = SCHEDULE_BLOCK;
     point.processes = 48;
@@ -296,8 +388,14 @@ int main(void)
         cmocka_unit_test(a_thread_that_polls),
         cmocka_unit_test(turns_of_processes),
         cmocka_unit_test(turns_of_graphs),
+        cmocka_unit_test(turns_of_graphs_beside_slow_launches),
+        cmocka_unit_test(turns_that_leave_gaps),
+        cmocka_unit_test(threads_of_one_process_over_mps),
+        cmocka_unit_test(polling_threads_that_launch),
         cmocka_unit_test(turns_with_pageable_copies),
         cmocka_unit_test(copies_that_wait_take_no_cpu),
+        cmocka_unit_test(more_threads_wait_for_the_same_lock),
+        cmocka_unit_test(pageable_memory_is_not_faster),
         cmocka_unit_test(unsynced_copies_are_a_bound),
         cmocka_unit_test(intervals_grow_with_the_distance),
         cmocka_unit_test(without_runs_there_is_no_interval),
