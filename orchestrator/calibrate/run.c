@@ -22,9 +22,6 @@
 #define MPS_MOST 16
 #define MPS_PER_CPU 2
 
-/* Threads that spin and have a CPU each are no more than this; more of them are to have none. */
-#define CROWD_MOST 16
-
 /* Pinned memory takes a second for each two GB: a point with large copies has fewer workers, but
  * enough to keep the engines busy. */
 #define MOST_BYTES (UINT64_C(96) << 20)
@@ -47,7 +44,7 @@ static unsigned workers_of(const struct calibrator *calibrator,
     else if (figure->load == CALIBRATE_ITERATION && room < workers)
         workers = room > FEWEST ? (unsigned)room : smaller(workers, FEWEST);
     if (figure->phase == CALIBRATE_AWAKE)
-        workers = smaller(workers, figure->workers > CROWD_MOST ? 2 * cpus : cpus);
+        workers = smaller(workers, cpus);
     if (figure->phase == CALIBRATE_ALL && figure->load != CALIBRATE_LAUNCHES)
         workers = smaller(workers, cpus / figures->all.gpus);
     return workers ? workers : 1;
