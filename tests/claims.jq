@@ -191,3 +191,11 @@ def over($others):
   def mean_variance: mean as $mean | map(. - $mean | . * .) | add / (length - 1) / length;
   (mean / ($others | mean)),
   (2.228 * (mean_variance + ($others | mean_variance) | sqrt) / ($others | mean));
+
+# -- turns of processes -----------------------------------------------------------------------------
+
+# Of a calibration: what an iteration of two processes in turns takes longer than one worker alone
+# without its copies, in milliseconds.
+def change_ms:
+  1000 * (1 / (.runs[] | select((.mps | not) and .processes == 2).ips) - 1 / .single_stream_ips
+    + 2 * .work.bytes / .both_bytes_per_s);
