@@ -40,8 +40,9 @@
 
 /* Kept one row a paragraph: this is documentation as much as code. */
 const struct option_row option_table[OPTION_COUNT] = {
-    {OPTION_DEVICE, "device", 'd', OPTION_KIND_TEXT, 0, SWEEP | OPTION_DOCTOR | OPTION_PROBE, NULL,
-     0, 0, NULL, "N|UUID[,...]|all|emulated[:...]", WHAT,
+    {OPTION_DEVICE, "device", 'd', OPTION_KIND_TEXT, 0,
+     SWEEP | OPTION_RECORD | OPTION_DOCTOR | OPTION_PROBE, NULL, 0, 0, NULL,
+     "N|UUID[,...]|all|emulated[:...]", WHAT,
      "GPU to measure: its number, its UUID, or 'emulated'. Several, as in 0,1,3, or 'all', or\n"
      "'emulated:0,1': workers are spread over them. Default: the first GPU; where there is no\n"
      "driver, the emulated one, with a notice."},
@@ -338,8 +339,10 @@ const struct option_row option_table[OPTION_COUNT] = {
      "With --arrival trace, when requests started once: a number of seconds a line. --rate makes\n"
      "them faster or slower, and they repeat.",
      .setting = REQUEST_TEXT(arrivals)},
-    {OPTION_TICK, "tick", 0, OPTION_KIND_TEXT, 0, PLAN, NULL, 0, 0, "auto", "WHAT", WORK,
-     "With a program (-- COMMAND) that does not report its iterations, what ends one: sync (a wait\n"
+    {OPTION_TICK, "tick", 0, OPTION_KIND_TEXT, 0, SWEEP | OPTION_RECORD, NULL, 0, 0, "auto", "WHAT",
+     WORK,
+     "With a program (-- COMMAND) that does not report its iterations, what ends one: sync (a "
+     "wait\n"
      "for the GPU), graph (a graph's launch), copy-out, kernel:NAME, or an NVTX range nvtx:NAME.\n"
      "auto finds what repeats. none: the program reports them itself.",
      .setting = {.type = SETTING_TEXT,
@@ -347,7 +350,7 @@ const struct option_row option_table[OPTION_COUNT] = {
                  .where = PLACE_PROGRAM,
                  .recorded = PLACE_NOWHERE,
                  .label = ""}},
-    {OPTION_PORT, "port", 0, OPTION_KIND_INTEGER, 0, PLAN, NULL, 1024, 65535, "20000", "N", WORK,
+    {OPTION_PORT, "port", 0, OPTION_KIND_INTEGER, 0, SWEEP, NULL, 1024, 65535, "20000", "N", WORK,
      "With a program (-- COMMAND), the first port to try for {port}: each process gets one of its\n"
      "own, consecutive and free when it starts.",
      .setting = {.type = SETTING_NUMBER,
@@ -355,7 +358,8 @@ const struct option_row option_table[OPTION_COUNT] = {
                  .recorded = PLACE_NOWHERE,
                  .label = "",
                  .incidental = true}},
-    {OPTION_PROGRAM_LOG, "program-log", 0, OPTION_KIND_TEXT, 0, PLAN, NULL, 0, 0, NULL, "DIR", WORK,
+    {OPTION_PROGRAM_LOG, "program-log", 0, OPTION_KIND_TEXT, 0, SWEEP | OPTION_RECORD, NULL, 0, 0,
+     NULL, "DIR", WORK,
      "With a program, a directory for what its processes print, one file each a point. Otherwise\n"
      "only the last line of an error is kept.",
      .setting = {.type = SETTING_TEXT,
@@ -363,15 +367,15 @@ const struct option_row option_table[OPTION_COUNT] = {
                  .recorded = PLACE_NOWHERE,
                  .label = "",
                  .incidental = true}},
-    {OPTION_DURATION, "duration", 't', OPTION_KIND_REAL, OPTION_HOW, SWEEP | OPTION_EXPLAIN, NULL,
-     0.01, 86400, "0.3", "S", HOW,
+    {OPTION_DURATION, "duration", 't', OPTION_KIND_REAL, OPTION_HOW,
+     SWEEP | OPTION_RECORD | OPTION_EXPLAIN, NULL, 0.01, 86400, "0.3", "S", HOW,
      "Length of the window of each round in seconds, before it grows for --precision. Unless it "
      "is\n"
      "given, a program's window also grows until each worker has 30 iterations and it is a fifth "
      "of\n"
      "the start; and a tune's finals and a verification have windows of 1 s."},
-    {OPTION_WARMUP, "warmup", 0, OPTION_KIND_REAL, 0, SWEEP | OPTION_EXPLAIN, NULL, 0, 3600, "0.2",
-     "S", HOW, "Seconds from the common start that are not counted.",
+    {OPTION_WARMUP, "warmup", 0, OPTION_KIND_REAL, 0, SWEEP | OPTION_RECORD | OPTION_EXPLAIN, NULL,
+     0, 3600, "0.2", "S", HOW, "Seconds from the common start that are not counted.",
      .setting = {.type = SETTING_NS, AT(work.warmup_ns), .recorded = PLACE_NOWHERE, .label = ""}},
     {OPTION_PRECISION, "precision", 'p', OPTION_KIND_REAL, OPTION_HOW,
      OPTION_SWEEP | OPTION_EXPLAIN, NULL, 0.01, 100, "5", "PCT", HOW,
@@ -410,8 +414,8 @@ const struct option_row option_table[OPTION_COUNT] = {
                  .where = PLACE_POISSON,
                  .recorded = PLACE_NOWHERE,
                  .label = ""}},
-    {OPTION_TIMEOUT, "timeout", 0, OPTION_KIND_REAL, 0, SWEEP | OPTION_EXPLAIN, NULL, 0.1, 86400,
-     "60", "S", HOW,
+    {OPTION_TIMEOUT, "timeout", 0, OPTION_KIND_REAL, 0, SWEEP | OPTION_RECORD | OPTION_EXPLAIN,
+     NULL, 0.1, 86400, "60", "S", HOW,
      "Longest wait for workers to get ready, to finish an iteration, or to stop. A worker that\n"
      "takes longer counts as hung."},
     {OPTION_LIMITS, "limits", 0, OPTION_KIND_CHOICE, 0, PLAN,
@@ -455,11 +459,12 @@ const struct option_row option_table[OPTION_COUNT] = {
      CHOICES({"table"}, {"csv"}, {"json"}), 0, 0, "table", NULL, OUT,
      "What is printed on standard output."},
     {OPTION_OUTPUT, "output", 'o', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB,
-     SWEEP | OPTION_PLOT | OPTION_COMPARE | OPTION_MERGE, NULL, 0, 0, NULL, "FILE", OUT,
+     SWEEP | OPTION_RECORD | OPTION_PLOT | OPTION_COMPARE | OPTION_MERGE, NULL, 0, 0, NULL, "FILE",
+     OUT,
      "sweep: results file (.jsonl), which must not exist unless --resume is given. plot,\n"
      "compare: a picture, .svg, .png or .pdf, or .gp for gnuplot's data; that of compare shows\n"
-     "all ratios. trace: a timeline (.json), which must not exist. merge: results of all, which\n"
-     "must not exist unless --force is given."},
+     "all ratios. trace: a timeline (.json), and record: a job file, which must not exist. merge:\n"
+     "results of all, which must not exist unless --force is given."},
     {OPTION_RESUME, "resume", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, PLAN, NULL, 0, 0, "no",
      NULL, OUT, "Go on with an interrupted results file: measure what it lacks."},
     {OPTION_RESUME_FORCE, "force", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, PLAN, NULL, 0, 0, "no",
@@ -479,8 +484,8 @@ const struct option_row option_table[OPTION_COUNT] = {
      CHOICES({"table"}, {"csv"}, {"json"}), 0, 0, "table", NULL, OUT,
      "What is printed at the end on standard output."},
     {OPTION_QUIET, "quiet", 'q', OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB,
-     SWEEP | OPTION_MPS_RUN | OPTION_EXPLAIN | OPTION_PROBE | OPTION_MERGE, NULL, 0, 0, "no", NULL,
-     OUT,
+     SWEEP | OPTION_RECORD | OPTION_MPS_RUN | OPTION_EXPLAIN | OPTION_PROBE | OPTION_MERGE, NULL, 0,
+     0, "no", NULL, OUT,
      "No progress on standard error. mps run: no proof of attachment there. merge: no summary."},
     {OPTION_FIGURE, "figure", 0, OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_PLOT,
      CHOICES({"throughput", "iterations/s by workers"},
@@ -631,6 +636,11 @@ const struct option_row option_table[OPTION_COUNT] = {
      OPTION_TRACE, NULL, 1000, 20000000, "200000", "N", "The trace",
      "Calls, kernels and copies to keep, of all processes together; a trace of more ends early.\n"
      "Each takes about 100 bytes of memory and 250 of the file."},
+    {OPTION_RECORD_ITERATIONS, "iterations", 'n', OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB,
+     OPTION_RECORD, NULL, 1, 1000, "5", "N", HOW,
+     "How many iterations are recorded, after the warm-up and one more."},
+    {OPTION_RECORD_NAME, "name", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_RECORD, NULL, 0, 0,
+     NULL, "NAME", OUT, "The workload's name in the job file. Default: the program's."},
     {OPTION_SLURM_NODES, "nodes", 'N', OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB, OPTION_SLURM_SUBMIT,
      NULL, 1, 10000, NULL, "N", CLUSTER,
      "Shards to make of the plan; each is a task of a job array, and has a node to itself."},

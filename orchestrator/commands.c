@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/text.h"
+#include "orchestrator/capture/capture.h"
 #include "orchestrator/compare/compare.h"
 #include "orchestrator/doctor/doctor.h"
 #include "orchestrator/emit/emit.h"
@@ -39,6 +40,12 @@ const struct command commands[] = {
      .most = 1,
      .synopsis = "mpsweep trace [JOBFILE] [options] [-- PROGRAM [ARGUMENT...]]",
      .summary = "API and GPU timeline of one layout"},
+    {.name = "record",
+     .run = capture_command,
+     .bit = OPTION_RECORD,
+     .flags = COMMAND_JOB | COMMAND_PROGRAM,
+     .synopsis = "mpsweep record -o JOB [options] -- PROGRAM [ARGUMENT...]",
+     .summary = "what an iteration of any program does, as a workload"},
     {.name = "plot",
      .run = plot_command,
      .bit = OPTION_PLOT,

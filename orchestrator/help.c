@@ -18,6 +18,7 @@
     PAGE(sweep)                                                                                    \
     PAGE(tune)                                                                                     \
     PAGE(trace)                                                                                    \
+    PAGE(record)                                                                                   \
     PAGE(plot)                                                                                     \
     PAGE(explain)                                                                                  \
     PAGE(compare) PAGE(merge) PAGE(emit) PAGE(probe) PAGE(doctor) PAGE(mps) PAGE(slurm)

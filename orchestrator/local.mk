@@ -3,6 +3,7 @@
 include orchestrator/bind/local.mk
 include orchestrator/calibrate/local.mk
 include orchestrator/campaign/local.mk
+include orchestrator/capture/local.mk
 include orchestrator/compare/local.mk
 include orchestrator/console/local.mk
 include orchestrator/crew/local.mk
@@ -25,7 +26,7 @@ include orchestrator/tune/local.mk
 
 orchestrator_libraries = \
     orchestrator/sweep/libsweep.a orchestrator/tune/libtune.a orchestrator/slurm/libslurm.a \
-    orchestrator/trace/libtrace.a orchestrator/probe/libprobe.a \
+    orchestrator/capture/libcapture.a orchestrator/trace/libtrace.a orchestrator/probe/libprobe.a \
     orchestrator/compare/libcompare.a orchestrator/plot/libplot.a \
     orchestrator/explain/libexplain.a orchestrator/merge/libmerge.a orchestrator/emit/libemit.a \
     orchestrator/calibrate/libcalibrate.a orchestrator/doctor/libdoctor.a \
@@ -42,10 +43,10 @@ mpsweep_LDADD = $(orchestrator_libraries) $(spine_libraries) \
 
 # The manual pages are printed by the program, from the tables of commands and options and the texts
 # in docs/man, which are part of it.
-manual_texts = docs/man/mpsweep.txt docs/man/sweep.txt docs/man/tune.txt docs/man/trace.txt \
+manual_texts = docs/man/mpsweep.txt docs/man/sweep.txt docs/man/tune.txt docs/man/trace.txt docs/man/record.txt \
     docs/man/plot.txt docs/man/explain.txt docs/man/compare.txt docs/man/merge.txt \
     docs/man/emit.txt docs/man/probe.txt docs/man/doctor.txt docs/man/mps.txt docs/man/slurm.txt
-manual_pages = mpsweep.1 mpsweep-sweep.1 mpsweep-tune.1 mpsweep-trace.1 mpsweep-plot.1 \
+manual_pages = mpsweep.1 mpsweep-sweep.1 mpsweep-tune.1 mpsweep-trace.1 mpsweep-record.1 mpsweep-plot.1 \
     mpsweep-explain.1 mpsweep-compare.1 mpsweep-merge.1 mpsweep-emit.1 mpsweep-probe.1 \
     mpsweep-doctor.1 mpsweep-mps.1 mpsweep-slurm.1
 EXTRA_DIST += $(manual_texts)

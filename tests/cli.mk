@@ -28,6 +28,7 @@ long_tests = \
     tests/cli/openloop.bats \
     tests/cli/mps_failures.bats \
     tests/cli/trace.bats \
+    tests/cli/record.bats \
     tests/cli/numa.bats \
     tests/cli/mps.bats \
     tests/cli/stalls.bats \

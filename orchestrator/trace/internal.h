@@ -20,7 +20,6 @@ struct trace {
     struct point point;
     struct round_limits limits;
     struct session session;
-    const char *cupti; /* the library; NULL: where it usually is */
     double plain_ips, traced_ips;
     struct trace_buffer buffer;
     struct timeline timeline;

@@ -4,22 +4,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "common/child.h"
 #include "common/clock.h"
 #include "orchestrator/plan/device_choice.h"
 #include "orchestrator/console/report.h"
 #include "orchestrator/campaign/plugin.h"
 #include "orchestrator/campaign/campaign.h"
 #include "orchestrator/trace/internal.h"
-#include "orchestrator/trace/demangle.h"
+#include "orchestrator/trace/run.h"
 
 /* A moment is enough, and a second of small kernels is a million of records. */
 #define DURATION_S 0.2
-
-#define CHECK_NS (30 * NS_PER_S)
 
 static bool is_given(const struct options *options, enum option_id id)
 {
@@ -66,68 +61,23 @@ static enum status choose(struct trace *trace)
     return point_check_stagger(&trace->point, trace->limits.duration_ns);
 }
 
-/* In a process of its own, before anything is measured. */
-static enum status check_cupti(const struct trace *trace)
-{
-    const char *const argv[] = {trace->session.worker_program, "--cupti-check",
-                                trace->cupti ? "--cupti" : NULL, trace->cupti, NULL};
-    const struct child_options options = {
-        .argv = argv,
-        .output_cap = 4096,
-        .deadline_ns = clock_now_ns() + CHECK_NS,
-        .capture_stderr = true,
-    };
-    struct child_result result;
-    char ending[64];
-    enum status status = child_run(&options, &result);
-    if (status != STATUS_OK)
-        return status;
-    result.errors[strcspn(result.errors, "\n")] = '\0';
-    if (result.wait_status != 0 && *result.errors)
-        status = status_set(STATUS_UNSUPPORTED, "%s", result.errors);
-    else if (result.wait_status != 0)
-        status = status_set(STATUS_UNSUPPORTED,
-                            "no CUPTI: loading '%s' ended its process: %s; name another one with "
-                            "MPSWEEP_CUPTI",
-                            trace->cupti ? trace->cupti : "libcupti.so",
-                            child_ending_text(result.wait_status, ending, sizeof ending));
-    child_result_release(&result);
-    return status;
-}
-
-/* One round; *ips is 0 where nothing was counted. STATUS_WORKER: the point failed. */
-static enum status run_point(struct trace *trace, double *ips)
-{
-    struct round_result result;
-    enum status status = round_run(&trace->session, &trace->point, &trace->limits, &result);
-    *ips = result.throughput_ips;
-    if (status == STATUS_OK && result.status != STATUS_OK)
-        status = status_set(
-            result.status == STATUS_INTERRUPTED ? STATUS_INTERRUPTED : STATUS_WORKER, "%s%s",
-            result.status == STATUS_INFEASIBLE ? "infeasible: " : "", result.error);
-    round_result_release(&result);
-    return status;
-}
-
 static enum status run_traced(struct trace *trace)
 {
-    const struct point *point = &trace->point;
+    struct round_result result;
     uint64_t records = (uint64_t)options_integer(trace->options, OPTION_TRACE_MAX_RECORDS);
-    uint64_t each = records / point->processes;
-    enum status status =
-        trace_buffer_create(point->processes, point->threads, each ? each : 1, &trace->buffer);
-    if (status != STATUS_OK)
-        return status;
-    const struct session_trace wanted = {.fd = trace->buffer.fd, .cupti = trace->cupti};
-    trace->session.trace = &wanted;
-    status = run_point(trace, &trace->traced_ips);
-    trace->session.trace = NULL;
-    if (status == STATUS_OK)
-        status = timeline_merge(&trace->buffer, &trace->timeline);
-    if (status == STATUS_OK)
-        timeline_rename(&trace->timeline, trace_demangle);
-    if (status == STATUS_OK)
-        status = summary_make(&trace->timeline, &trace->summary);
+    enum status status = trace_run_traced(&trace->session, &trace->point, &trace->limits, records,
+                                          &trace->buffer, &trace->timeline, &result);
+    trace->traced_ips = result.throughput_ips;
+    round_result_release(&result);
+    return status == STATUS_OK ? summary_make(&trace->timeline, &trace->summary) : status;
+}
+
+static enum status run_plain(struct trace *trace)
+{
+    struct round_result result;
+    enum status status = trace_run(&trace->session, &trace->point, &trace->limits, &result);
+    trace->plain_ips = result.throughput_ips;
+    round_result_release(&result);
     return status;
 }
 
@@ -139,7 +89,7 @@ static enum status prepare(struct trace *trace)
     bool quiet = options_switch(trace->options, OPTION_QUIET);
     enum status status = plugin_ask_all(&trace->session, &one, timeout_ns, &plugins);
     if (status == STATUS_OK)
-        status = check_cupti(trace);
+        status = trace_check_cupti(&trace->session);
     if (status == STATUS_OK)
         status = lengths_find(&trace->session, &trace->point, 1, timeout_ns, quiet, report_notice,
                               lengths);
@@ -166,12 +116,11 @@ static enum status write_outputs(const struct trace *trace)
 static int run(struct trace *trace)
 {
     campaign_notify_session(&trace->session, report_notice);
-    trace->cupti = session_cupti(&trace->session);
     enum status status = session_watch_signals(&trace->session);
     if (status == STATUS_OK)
         status = prepare(trace);
     if (status == STATUS_OK)
-        status = run_point(trace, &trace->plain_ips);
+        status = run_plain(trace);
     if (status == STATUS_OK)
         status = run_traced(trace);
     if (status == STATUS_WORKER) {

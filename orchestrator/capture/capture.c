@@ -1,0 +1,217 @@
+#include "orchestrator/capture/capture.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/paths.h"
+#include "files/atomic_file.h"
+#include "orchestrator/campaign/campaign.h"
+#include "orchestrator/capture/internal.h"
+#include "orchestrator/console/report.h"
+#include "orchestrator/plan/device_choice.h"
+#include "orchestrator/trace/run.h"
+
+/* Calls, kernels and copies of all recorded iterations. */
+#define RECORDS 1000000
+
+/* A replay that is further off than this is not what the program does. */
+#define ALIKE_REL 0.05
+
+/* The program's own file name, of the characters that names have. */
+static void name_after(const char *program, char name[WORKLOAD_NAME_BYTES])
+{
+    struct workload unused;
+    size_t length = 0;
+    for (const char *at = path_file_name(program); *at && length < WORKLOAD_NAME_BYTES - 1; at++)
+        name[length++] = (char)(strchr("-_", *at) || (*at >= '0' && *at <= '9') ||
+                                        ((*at | 32) >= 'a' && (*at | 32) <= 'z')
+                                    ? *at
+                                    : '_');
+    name[length] = '\0';
+    if (workload_begin(name, &unused) != STATUS_OK)
+        snprintf(name, WORKLOAD_NAME_BYTES, "recorded");
+}
+
+static enum status choose_name(struct capture *capture)
+{
+    struct workload unused;
+    const char *given = options_text(capture->options, OPTION_RECORD_NAME);
+    if (!given) {
+        name_after(capture->job->command[0], capture->name);
+        return STATUS_OK;
+    }
+    enum status status = workload_begin(given, &unused);
+    if (status == STATUS_OK)
+        snprintf(capture->name, sizeof capture->name, "%s", given);
+    return status;
+}
+
+/* What is asked for, before a GPU is looked at. */
+static enum status choose(struct capture *capture, struct job *job)
+{
+    const struct options *options = capture->options;
+    const char *output = options_text(options, OPTION_OUTPUT);
+    if (!job->command)
+        return status_set(STATUS_USAGE, "record needs a program: -- PROGRAM [ARGUMENT...]");
+    if (!output)
+        return status_set(STATUS_USAGE, "record needs --output FILE");
+    enum status status =
+        device_choice_check_single(options_text(options, OPTION_DEVICE), "a recording");
+    if (status == STATUS_OK)
+        status = choose_name(capture);
+    if (status == STATUS_OK)
+        status = atomic_file_check(output, 0);
+    if (status == STATUS_OK)
+        status = job_set(job, &option_table[OPTION_LAYOUT], "threads:1");
+    if (status == STATUS_OK)
+        status = plan_make(job, 1, &capture->plan);
+    double duration = options_real(options, OPTION_DURATION);
+    capture->limits = (struct round_limits){
+        .duration_ns = (uint64_t)(duration * 1e9),
+        .max_duration_ns = (uint64_t)(duration * 1e9),
+        .fits_program = options->values[OPTION_DURATION].rank == 0,
+        .precision_rel = (double)INFINITY,
+        .timeout_ns = (uint64_t)(options_real(options, OPTION_TIMEOUT) * 1e9),
+    };
+    return status;
+}
+
+static enum status run_plain(struct capture *capture)
+{
+    struct round_result result;
+    enum status status =
+        trace_run(&capture->session, &capture->plan.points[0], &capture->limits, &result);
+    if (status == STATUS_OK) {
+        capture->program_ns = histogram_quantile_ns(&result.latency, 0.5);
+        capture->cpu_ns = result.cpu.iterations
+                              ? (double)result.cpu.cpu_ns / (double)result.cpu.iterations
+                              : capture->program_ns;
+    }
+    round_result_release(&result);
+    return status;
+}
+
+/* From the end of an iteration to the begin of the next: the shortest, which nothing held up. */
+static double outside_ns(const struct timeline_iteration *marks, size_t count)
+{
+    uint64_t least_ns = UINT64_MAX;
+    for (size_t i = 0; i <= count; i++)
+        if (marks[i + 1].begin_ns >= marks[i].end_ns &&
+            marks[i + 1].begin_ns - marks[i].end_ns < least_ns)
+            least_ns = marks[i + 1].begin_ns - marks[i].end_ns;
+    return least_ns == UINT64_MAX ? 0.0 : (double)least_ns;
+}
+
+/* The first is not taken, since with it tracing begins; each lasts until the next one begins. */
+static enum status take_iterations(struct capture *capture)
+{
+    const struct timeline *timeline = &capture->timeline;
+    const struct timeline_iteration *marks = timeline->iterations;
+    size_t count = capture->iterations, taken = 0;
+    if (timeline->iteration_count < count + 2 || timeline->full_at_ns)
+        return status_set(
+            STATUS_WORKER,
+            "%u iterations have more than %d calls, kernels and copies: give a smaller "
+            "--iterations",
+            (unsigned)count, RECORDS);
+    struct captured_iteration *iterations = calloc(count, sizeof *iterations);
+    enum status status =
+        iterations ? STATUS_OK : status_set(STATUS_MEMORY, "out of memory for iterations");
+    while (taken < count && status == STATUS_OK) {
+        status = capture_iteration(timeline, marks[taken + 1].begin_ns, marks[taken + 2].begin_ns,
+                                   &iterations[taken]);
+        taken += status == STATUS_OK;
+    }
+    capture->program_ns += outside_ns(marks, count);
+    if (status == STATUS_OK)
+        status = capture_median(iterations, count, &capture->iteration, &capture->alike);
+    for (size_t i = 0; i < taken; i++)
+        captured_iteration_release(&iterations[i]);
+    free(iterations);
+    return status;
+}
+
+static enum status run_traced(struct capture *capture)
+{
+    struct round_result result;
+    struct point point = capture->plan.points[0];
+    struct round_limits limits = capture->limits;
+    point.work.iterations = capture->iterations + 2;
+    limits.needs_no_window = true;
+    enum status status = trace_run_traced(&capture->session, &point, &limits, RECORDS,
+                                          &capture->buffer, &capture->timeline, &result);
+    if (status == STATUS_OK && capture->timeline.processes[0].pid == 0)
+        status = status_set(STATUS_WORKER,
+                            "'%s' does not use the GPU through CUDA's driver: there "
+                            "is nothing to record",
+                            capture->job->command[0]);
+    if (status == STATUS_OK)
+        status = take_iterations(capture);
+    round_result_release(&result);
+    return status;
+}
+
+static void print(const struct capture *capture)
+{
+    double off = capture_difference(capture);
+    printf("recorded %zu iterations of %s (%zu alike) on %s%s: %u step%s in '%s'\n",
+           capture->iterations, path_file_name(capture->job->command[0]), capture->alike,
+           gpu_at(capture->session.gpus, 0)->name,
+           capture->session.emulated ? " [emulated: no real numbers]" : "",
+           capture->workload.workload.count, capture->workload.workload.count == 1 ? "" : "s",
+           options_text(capture->options, OPTION_OUTPUT));
+    if (!isfinite(off))
+        return;
+    printf("replay %.4g ms, program %.4g ms: %+.1f%%\n", capture->replay_ns / 1e6,
+           capture->program_ns / 1e6, 100.0 * off);
+    if (fabs(off) > ALIKE_REL)
+        report_notice("warning: the workload's iterations are not as long as the program's: what "
+                      "its kernels are bound by, and what else it does, is not in it");
+}
+
+static int run(struct capture *capture)
+{
+    campaign_notify_session(&capture->session, report_notice);
+    enum status status = session_watch_signals(&capture->session);
+    if (status == STATUS_OK)
+        status = trace_check_cupti(&capture->session);
+    if (status == STATUS_OK)
+        status = run_plain(capture);
+    if (status == STATUS_OK)
+        status = run_traced(capture);
+    if (status == STATUS_OK)
+        status = capture_replay(capture);
+    if (status == STATUS_OK)
+        status = capture_write(capture, options_text(capture->options, OPTION_OUTPUT));
+    if (status == STATUS_OK)
+        print(capture);
+    int result = report(status);
+    return status == STATUS_WORKER ? EXIT_SOME_FAILED : result;
+}
+
+int capture_command(const struct invocation *invocation)
+{
+    struct job job = *invocation->job;
+    struct capture capture = {
+        .options = invocation->options, .job = &job, .buffer = TRACE_BUFFER_EMPTY};
+    const struct session_request request = {.device = options_text(capture.options, OPTION_DEVICE)};
+    int result = EXIT_BAD_SETUP;
+    capture.iterations = (size_t)options_integer(capture.options, OPTION_RECORD_ITERATIONS);
+    enum status status = choose(&capture, &job);
+    if (status == STATUS_OK)
+        status = session_open(&request, &capture.session);
+    if (status != STATUS_OK) {
+        report(status);
+    } else {
+        result = run(&capture);
+        if (session_close(&capture.session) != STATUS_OK)
+            result = report(STATUS_SYSTEM);
+    }
+    captured_iteration_release(&capture.iteration);
+    timeline_release(&capture.timeline);
+    trace_buffer_release(&capture.buffer);
+    plan_release(&capture.plan);
+    return result;
+}

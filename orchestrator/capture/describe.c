@@ -1,0 +1,241 @@
+#include "orchestrator/capture/describe.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the grammar takes (docs/mpsweep-workload.5). */
+#define SIZE_MULTIPLE 16
+#define BLOCKS_MOST 1000000
+#define THREADS_MOST 1024
+#define KERNEL_NS_LEAST 1000
+#define KERNEL_NS_MOST 1e9
+#define HOST_NS_MOST 1e10
+
+/* Host times are gathered until they are this share of the iteration, and this long; what is left
+ * over at its end does not become a step. */
+#define HOST_SHARE 0.01
+#define HOST_NS_SHOWN 20e3
+
+/* Durations of equal kernels, one over the other; and of what is put together where there are too
+ * many steps, by how freely. */
+#define DURATIONS_NEAR 1.25
+#define MERGES 6
+static const double near[MERGES + 1] = {DURATIONS_NEAR, DURATIONS_NEAR, 2, 2, 8,
+                                        INFINITY,       INFINITY};
+
+/* A step before it is one of the grammar: sums over the steps that it stands for. */
+struct run {
+    struct captured_step first;
+    double count, duration_ns, bytes, blocks, threads, host_ns;
+    bool host;
+};
+
+struct runs {
+    struct run *at;
+    size_t count;
+};
+
+static void begin_run(struct runs *runs, const struct captured_step *step)
+{
+    runs->at[runs->count++] = (struct run){.first = *step,
+                                           .count = 1,
+                                           .duration_ns = step->duration_ns,
+                                           .bytes = (double)step->bytes,
+                                           .blocks = step->blocks,
+                                           .threads = step->threads};
+}
+
+static void add_host(struct runs *runs, double *gathered_ns)
+{
+    runs->at[runs->count++] = (struct run){.host = true, .host_ns = *gathered_ns};
+    *gathered_ns = 0.0;
+}
+
+static bool is_near(double a, double b, double factor)
+{
+    return a <= b * factor && b <= a * factor;
+}
+
+static bool is_kernel(const struct run *run)
+{
+    return !run->host && run->first.kind == STEP_COMPUTE;
+}
+
+/* Whether a step goes into a run, at a level from 0 (equal ones) to MERGES (all of a kind). */
+static bool fits(const struct run *run, const struct captured_step *step, unsigned level)
+{
+    const struct captured_step *first = &run->first;
+    if (run->host || first->kind != step->kind || step->kind == STEP_SYNCHRONIZE)
+        return false;
+    if (step->kind != STEP_COMPUTE)
+        return level < 3 ? first->bytes == step->bytes
+                         : is_near(run->bytes / run->count, (double)step->bytes, near[level]);
+    bool named = first->name && step->name && strcmp(first->name, step->name) == 0;
+    bool shaped = first->blocks == step->blocks && first->threads == step->threads;
+    return (named || level > 0) && (shaped || level > 2) &&
+           is_near(run->duration_ns / run->count, step->duration_ns, near[level]);
+}
+
+static void put_in(struct run *run, const struct captured_step *step)
+{
+    run->count++;
+    run->duration_ns += step->duration_ns;
+    run->bytes += (double)step->bytes;
+    run->blocks += step->blocks;
+    run->threads += step->threads;
+}
+
+/* A wait at the very end is what every iteration ends with. */
+static size_t without_last_wait(const struct captured_iteration *iteration, double least_ns,
+                                double host_scale)
+{
+    size_t count = iteration->count;
+    bool last = count > 0 && iteration->steps[count - 1].kind == STEP_SYNCHRONIZE &&
+                iteration->after_ns * host_scale < least_ns;
+    return count - last;
+}
+
+/* Each level also gathers host times for longer. */
+static void make_runs(const struct captured_iteration *iteration,
+                      const struct capture_choice *choice, unsigned level, struct runs *runs)
+{
+    double host_scale = choice->host_scale, lateness_ns = choice->busy ? 0.0 : choice->lateness_ns;
+    double least_ns = fmax(HOST_NS_SHOWN, HOST_SHARE * iteration->took_ns) * (double)(1u << level);
+    least_ns = fmax(least_ns, 2.0 * lateness_ns);
+    double gathered_ns = 0.0;
+    size_t count = without_last_wait(iteration, least_ns, host_scale);
+    runs->count = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct captured_step *step = &iteration->steps[i];
+        gathered_ns += step->before_ns * host_scale;
+        if (gathered_ns >= least_ns)
+            add_host(runs, &gathered_ns);
+        if (runs->count > 0 && fits(&runs->at[runs->count - 1], step, level))
+            put_in(&runs->at[runs->count - 1], step);
+        else
+            begin_run(runs, step);
+    }
+    for (size_t i = count; i < iteration->count; i++)
+        gathered_ns += iteration->steps[i].before_ns * host_scale;
+    gathered_ns += iteration->after_ns * host_scale;
+    if (gathered_ns >= least_ns)
+        add_host(runs, &gathered_ns);
+}
+
+static uint64_t whole_size(double bytes)
+{
+    uint64_t multiples = (uint64_t)(bytes / SIZE_MULTIPLE + 0.5);
+    return (multiples ? multiples : 1) * SIZE_MULTIPLE;
+}
+
+static uint32_t within(double number, uint32_t most)
+{
+    return number < 1.0 ? 1 : number > most ? most : (uint32_t)(number + 0.5);
+}
+
+/* Three digits: the next ones are noise. */
+static uint64_t rounded(double ns)
+{
+    double unit = 1.0;
+    while (ns / unit >= 1000.0)
+        unit *= 10.0;
+    return (uint64_t)(round(ns / unit) * unit);
+}
+
+static struct workload_step kernel_of(const struct run *run, const struct capture_choice *choice)
+{
+    struct workload_step step = {
+        .kind = STEP_COMPUTE,
+        .blocks = within(run->blocks / run->count, BLOCKS_MOST),
+        .threads = within(run->threads / run->count, THREADS_MOST),
+        .asked_ns = rounded(fmin(run->duration_ns / run->count, KERNEL_NS_MOST)),
+    };
+    if (step.asked_ns >= KERNEL_NS_LEAST && step.asked_ns >= choice->least_kernel_ns)
+        return step;
+    step.kind = STEP_CYCLES;
+    step.asked_ns = 0;
+    step.amount = 1;
+    return step;
+}
+
+static struct workload_step step_of(const struct run *run, const struct capture_choice *choice)
+{
+    struct workload_step step = {.kind = run->first.kind};
+    if (run->host) {
+        step.kind = choice->busy ? STEP_BUSY : STEP_THINK;
+        step.amount =
+            rounded(fmin(run->host_ns - (choice->busy ? 0.0 : choice->lateness_ns), HOST_NS_MOST));
+    } else if (is_kernel(run)) {
+        step = kernel_of(run, choice);
+    } else if (run->first.kind != STEP_SYNCHRONIZE) {
+        step.amount = whole_size(run->bytes / run->count);
+    }
+    step.count = run->host ? 1 : (uint32_t)run->count;
+    return step;
+}
+
+/* Through the grammar's own text, so that the file has what was checked. */
+static enum status add_steps(const struct runs *runs, const struct capture_choice *choice,
+                             struct captured_workload *out)
+{
+    char text[WORKLOAD_STEP_TEXT];
+    enum status status = workload_begin(choice->name, &out->workload);
+    for (size_t i = 0; i < runs->count && status == STATUS_OK; i++) {
+        struct workload_step step = step_of(&runs->at[i], choice);
+        out->others += step.kind == STEP_CYCLES;
+        status = workload_add_step(&out->workload, workload_step_text(&step, text));
+    }
+    return status == STATUS_OK ? workload_end(&out->workload) : status;
+}
+
+/* How it was launched, and between which memory. */
+static void find_style(const struct captured_iteration *iteration, struct captured_workload *out)
+{
+    size_t work = 0, in_graphs = 0;
+    double bytes = 0.0, pageable = 0.0;
+    for (size_t i = 0; i < iteration->count; i++) {
+        const struct captured_step *step = &iteration->steps[i];
+        bool copies = step->kind == STEP_COPY_IN || step->kind == STEP_COPY_OUT;
+        work += step->kind != STEP_SYNCHRONIZE;
+        in_graphs += step->graph;
+        bytes += copies ? (double)step->bytes : 0.0;
+        pageable += copies && step->pageable ? (double)step->bytes : 0.0;
+    }
+    out->graph = 2 * in_graphs > work;
+    out->pageable = pageable > bytes / 2.0;
+}
+
+static bool gives_work(const struct captured_iteration *iteration)
+{
+    for (size_t i = 0; i < iteration->count; i++)
+        if (iteration->steps[i].kind != STEP_SYNCHRONIZE)
+            return true;
+    return false;
+}
+
+enum status capture_describe(const struct captured_iteration *iteration,
+                             const struct capture_choice *choice, struct captured_workload *out)
+{
+    struct runs runs = {.at = calloc(2 * iteration->count + 1, sizeof *runs.at)};
+    *out = (struct captured_workload){0};
+    if (!runs.at)
+        return status_set(STATUS_MEMORY, "out of memory for a workload");
+    if (!gives_work(iteration)) {
+        free(runs.at);
+        return status_set(STATUS_NOT_FOUND, "the iteration gives the GPU nothing");
+    }
+    make_runs(iteration, choice, 0, &runs);
+    while (runs.count > WORKLOAD_STEPS && out->merged < MERGES)
+        make_runs(iteration, choice, ++out->merged, &runs);
+    enum status status =
+        runs.count <= WORKLOAD_STEPS
+            ? add_steps(&runs, choice, out)
+            : status_set(STATUS_UNSUPPORTED,
+                         "an iteration has %zu steps even when all that is alike is one: a "
+                         "workload has at most %d",
+                         runs.count, WORKLOAD_STEPS);
+    find_style(iteration, out);
+    free(runs.at);
+    return status;
+}

@@ -1,0 +1,32 @@
+/*
+ * An iteration as a described workload: at most WORKLOAD_STEPS steps of its grammar. Pure
+ * functions.
+ *
+ * Equal steps in a row become one with a count: kernels of one name, grid and block whose durations
+ * are near each other. Where there are too many for the grammar, more and more different ones
+ * become one, of the mean duration. Short host times are gathered until they are long enough for a
+ * step.
+ */
+#pragma once
+
+#include "orchestrator/capture/iteration.h"
+
+struct captured_workload {
+    struct workload workload;
+    bool graph;      /* its launch: most of the GPU's work came in graphs */
+    bool pageable;   /* its memory: most bytes between host and GPU did */
+    unsigned merged; /* 0: only equal steps are one; more: how freely others were put together */
+    unsigned others; /* steps that the grammar lacks, such as kernels that are too short for it */
+};
+
+struct capture_choice {
+    const char *name;         /* of the workload */
+    double host_scale;        /* of host times: what tracing itself took is not the program's */
+    bool busy;                /* the host computes; it sleeps otherwise, */
+    double lateness_ns;       /* and each of its sleeps takes that much longer than it asked for */
+    uint64_t least_kernel_ns; /* what is shorter becomes as short a kernel as there is */
+};
+
+/* STATUS_NOT_FOUND: the iteration gives the GPU nothing. STATUS_USAGE: the name is none. */
+enum status capture_describe(const struct captured_iteration *iteration,
+                             const struct capture_choice *choice, struct captured_workload *out);

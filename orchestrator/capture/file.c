@@ -1,0 +1,72 @@
+#include "orchestrator/capture/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "config.h"
+#include "common/clock.h"
+#include "common/text.h"
+#include "files/atomic_file.h"
+
+#define COMMAND_TEXT 160
+
+/* In one line of a job file, shortened. */
+static void put_command(FILE *out, char *const *command)
+{
+    char all[4 * COMMAND_TEXT] = "", line[COMMAND_TEXT];
+    struct text text = {.at = all, .size = sizeof all};
+    for (; *command; command++)
+        text_append(&text, "%s%s", text.length ? " " : "", *command);
+    text_printable(all, strlen(all), line, sizeof line);
+    fprintf(out, "# What an iteration does of this program, as 'mpsweep record' saw it:\n# %s\n",
+            line);
+}
+
+static void put_head(FILE *out, const struct capture *capture)
+{
+    char when[32], cuda[SESSION_CUDA_TEXT];
+    clock_wall_iso8601(when);
+    put_command(out, capture->job->command);
+    fprintf(out, "# %s, %s, CUDA %s, %s%s\n", PACKAGE_STRING,
+            gpu_at(capture->session.gpus, 0)->name, session_cuda(&capture->session, cuda), when,
+            capture->session.emulated ? " [emulated: no real numbers]" : "");
+    fprintf(out, "# %zu iterations, %zu of them alike; one takes %.4g ms\n", capture->iterations,
+            capture->alike, capture->program_ns / 1e6);
+    if (isfinite(capture_difference(capture)))
+        fprintf(out, "# alone, this workload takes %.4g ms here: %+.1f%%\n",
+                capture->replay_ns / 1e6, 100.0 * capture_difference(capture));
+    fputs("# Kernels of a duration compute, whatever the program's did: bound=memory is yours to "
+          "add.\n",
+          out);
+    if (capture->workload.merged)
+        fprintf(out, "# Unlike steps are one, of their mean: a workload has at most %d.\n",
+                WORKLOAD_STEPS);
+    if (capture->workload.others)
+        fputs("# Kernels of one cycle stand for those that are shorter than one of a duration can "
+              "be.\n",
+              out);
+}
+
+static void put_job(FILE *out, const struct capture *capture)
+{
+    char text[WORKLOAD_STEP_TEXT];
+    const struct captured_workload *captured = &capture->workload;
+    fprintf(out,
+            "\n[global]\nlayout = threads:1\nworkload = %s\nlaunch = %s\nmemory = %s\n"
+            "sync = none\n\n[workload %s]\n",
+            captured->workload.name, captured->graph ? "graph" : "stream",
+            captured->pageable ? "pageable" : "pinned", captured->workload.name);
+    for (unsigned i = 0; i < captured->workload.count; i++)
+        fprintf(out, "step = %s\n", workload_step_text(&captured->workload.steps[i], text));
+}
+
+enum status capture_write(const struct capture *capture, const char *path)
+{
+    struct atomic_file file;
+    enum status status = atomic_file_open(path, 0, &file);
+    if (status != STATUS_OK)
+        return status;
+    put_head(file.stream, capture);
+    put_job(file.stream, capture);
+    return atomic_file_commit(&file);
+}

@@ -1,0 +1,72 @@
+#include "orchestrator/trace/run.h"
+
+#include <string.h>
+#include <sys/wait.h>
+
+#include "common/child.h"
+#include "common/clock.h"
+#include "orchestrator/trace/demangle.h"
+
+#define CHECK_NS (30 * NS_PER_S)
+
+enum status trace_check_cupti(const struct session *session)
+{
+    const char *cupti = session_cupti(session);
+    const char *const argv[] = {session->worker_program, "--cupti-check", cupti ? "--cupti" : NULL,
+                                cupti, NULL};
+    const struct child_options options = {
+        .argv = argv,
+        .output_cap = 4096,
+        .deadline_ns = clock_now_ns() + CHECK_NS,
+        .capture_stderr = true,
+    };
+    struct child_result result;
+    char ending[64];
+    enum status status = child_run(&options, &result);
+    if (status != STATUS_OK)
+        return status;
+    result.errors[strcspn(result.errors, "\n")] = '\0';
+    if (result.wait_status != 0 && *result.errors)
+        status = status_set(STATUS_UNSUPPORTED, "%s", result.errors);
+    else if (result.wait_status != 0)
+        status = status_set(STATUS_UNSUPPORTED,
+                            "no CUPTI: loading '%s' ended its process: %s; name another one with "
+                            "MPSWEEP_CUPTI",
+                            cupti ? cupti : "libcupti.so",
+                            child_ending_text(result.wait_status, ending, sizeof ending));
+    child_result_release(&result);
+    return status;
+}
+
+enum status trace_run(struct session *session, const struct point *point,
+                      const struct round_limits *limits, struct round_result *result)
+{
+    enum status status = round_run(session, point, limits, result);
+    if (status != STATUS_OK || result->status == STATUS_OK)
+        return status;
+    return status_set(result->status == STATUS_INTERRUPTED ? STATUS_INTERRUPTED : STATUS_WORKER,
+                      "%s%s", result->status == STATUS_INFEASIBLE ? "infeasible: " : "",
+                      result->error);
+}
+
+enum status trace_run_traced(struct session *session, const struct point *point,
+                             const struct round_limits *limits, uint64_t records,
+                             struct trace_buffer *buffer, struct timeline *timeline,
+                             struct round_result *result)
+{
+    uint64_t each = records / point->processes;
+    *result = (struct round_result){0};
+    enum status status =
+        trace_buffer_create(point->processes, point->threads, each ? each : 1, buffer);
+    if (status != STATUS_OK)
+        return status;
+    const struct session_trace wanted = {.fd = buffer->fd, .cupti = session_cupti(session)};
+    session->trace = &wanted;
+    status = trace_run(session, point, limits, result);
+    session->trace = NULL;
+    if (status == STATUS_OK)
+        status = timeline_merge(buffer, timeline);
+    if (status == STATUS_OK)
+        timeline_rename(timeline, trace_demangle);
+    return status;
+}

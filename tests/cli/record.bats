@@ -1,0 +1,96 @@
+#!/usr/bin/env bats
+# mpsweep record, on the emulated GPU: the words of a program are the steps of its workload.
+
+load helper
+
+PROGRAM=$MPSWEEP_BUILD_DIR/tests/fakes/gpu_program
+
+# record STATUS WORDS...: of a program that does the words.
+record() {
+  local status=$1
+  shift
+  [ -x "$PROGRAM" ] || skip "the fakes are not built"
+  rm -f mine.job
+  expect "$status" "$MPSWEEP" record --device emulated -q --duration 0.1 -o mine.job -- "$PROGRAM" "$@"
+}
+
+# steps: without times, which a busy machine makes longer, and without what the host does for less
+# than a millisecond, which is not one of the programs' words, and the wait before it.
+steps() {
+  sed -nE 's/^step = //; T; /^(think|busy) [0-9.]+us$/d; s/(duration=|think |busy )[0-9.]+[mu]s/\1T/; p' \
+    mine.job | sed '${/^synchronize$/d}'
+}
+
+# are STEP...: the file's steps, in their order.
+are() {
+  [ "$(steps)" = "$(printf '%s\n' "$@")" ] || fail "the steps are:" "$(cat mine.job)"
+}
+
+# step PATTERN LEAST MOST: the time of the step, in microseconds.
+lasts() {
+  awk -v pattern="$1" -v least="$2" -v most="$3" '$0 ~ pattern {
+    time = $0; sub(/.*(duration=|think |busy )/, "", time)
+    us = time ~ /ms/ ? time * 1000 : time + 0
+    found = us >= least && us <= most } END { exit !found }' mine.job ||
+    fail "not $2 to $3 us: $1" "$(cat mine.job)"
+}
+
+@test "copies, kernels with a count, a wait, and the host's sleep" {
+  record 0 in:1048576 kernel:4x128:200000:3 sync sleep:20000 out:65536
+  are 'copy-in 1M' 'kernel blocks=4 threads=128 duration=T count=3' synchronize 'think T' 'copy-out 64K'
+  # The emulated GPU's clock has 1 GHz, and a kernel takes a little more than it waits.
+  lasts '^step = kernel' 199 260
+  lasts '^step = think' 19000 400000
+  grep -q '^launch = stream$' mine.job
+  grep -q '^memory = pinned$' mine.job
+  grep -q '^\[workload gpu_program\]$' mine.job
+  grep -qF 'in:1048576 kernel:4x128:200000:3 sync sleep:20000 out:65536' mine.job
+  grep -q '^# .*emulated: no real numbers' mine.job
+  grep -qE '^recorded 5 iterations of gpu_program \([1-5] alike\) on .*: 5 steps in .mine.job.$' out
+  grep -qE '^replay [0-9.]+ ms, program [0-9.]+ ms: [+-][0-9.]+%$' out
+}
+
+@test "the file is a job" {
+  record 0 in:4096 kernel:1x32:50000:2 kernel:2x64:50000:1 out:4096
+  are 'copy-in 4K' 'kernel blocks=1 threads=32 duration=T count=2' \
+    'kernel blocks=2 threads=64 duration=T' 'copy-out 4K'
+  expect 0 "$MPSWEEP" sweep mine.job --device emulated -q --duration 0.1 --rounds 1 -o r.jsonl
+  points 'length == 1 and .[0].status != "failed" and .[0].throughput_ips > 0' r.jsonl
+}
+
+@test "graphs, pageable memory, another name and number of iterations" {
+  record 0 graph in:65536 kernel:8x64:30000:4 out:1024
+  are 'copy-in 64K' 'kernel blocks=8 threads=64 duration=T count=4' 'copy-out 1K'
+  grep -q '^launch = graph$' mine.job
+  rm mine.job
+  expect 0 "$MPSWEEP" record --device emulated -q --duration 0.1 -o mine.job -n 3 --name of-mine -- \
+    "$PROGRAM" pageable in:65536 kernel:1x32:30000:1 out:1024
+  grep -q '^memory = pageable$' mine.job
+  grep -q '^\[workload of-mine\]$' mine.job
+  grep -q '^workload = of-mine$' mine.job
+  grep -q '^# 3 iterations' mine.job
+}
+
+@test "one iteration in five that is slow changes nothing" {
+  record 0 kernel:1x32:100000:2 sync slow:50000
+  are 'kernel blocks=1 threads=32 duration=T count=2'
+}
+
+@test "what cannot be recorded: one line, and no file" {
+  record 2 idle sleep:1000
+  says "'.*gpu_program' does not use the GPU through CUDA's driver: there is nothing to record"
+  record 2 sleep:1000
+  says "the iterations of '.*gpu_program' give the GPU nothing: there is nothing to record"
+  record 2 early kernel:1x32:1000:1
+  says 'exited with status 0 before it was asked to stop'
+  MPSWEEP_CUPTI=/nowhere.so record 1 kernel:1x32:1000:1
+  says "/nowhere.so"
+  [ ! -e mine.job ]
+  : >mine.job
+  refused "mine.job" "$MPSWEEP" record --device emulated -o mine.job -- "$PROGRAM"
+  refused 'record needs a program: -- PROGRAM' "$MPSWEEP" record --device emulated -o n.job
+  refused 'record needs --output FILE' "$MPSWEEP" record --device emulated -- "$PROGRAM"
+  refused "'a b' is not a name for a workload" \
+    "$MPSWEEP" record --device emulated -o n.job --name 'a b' -- "$PROGRAM"
+  refused "'0' is not a value of iterations" "$MPSWEEP" record -n 0 -o n.job -- "$PROGRAM"
+}

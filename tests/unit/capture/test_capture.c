@@ -1,0 +1,239 @@
+/* From a timeline to an iteration, from iterations to their median, and from that to a workload. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "orchestrator/capture/describe.h"
+#include "tests/unit/trace/made.h"
+
+#define AT(us) (MADE_BEGIN_NS + (uint64_t)((us)*1000))
+
+static struct trace_buffer buffer;
+static struct timeline timeline;
+
+static void end_trace(void)
+{
+    timeline_release(&timeline);
+    trace_buffer_release(&buffer);
+}
+
+static void near(double ns, double us)
+{
+    assert_true(fabs(ns / 1e3 - us) < 0.01);
+}
+
+/* Copy in, two kernels, a wait, a copy out, a wait; from 0 to 100 us. */
+static void make_one(void)
+{
+    made_open(1, 1, 100, &buffer);
+    made_call(&buffer, 0, 0, "cuMemcpyHtoDAsync", 1, 5, 6);
+    made_copy(&buffer, 0, 13, true, TRACE_MEMORY_PINNED, 1, 7, 10);
+    made_call(&buffer, 0, 0, "cuLaunchKernel", 2, 6, 7);
+    made_kernel(&buffer, 0, 13, 2, 10, 20);
+    made_call(&buffer, 0, 0, "cuEventRecord", 3, 8, 9);
+    made_call(&buffer, 0, 0, "cuLaunchKernel", 4, 9, 10);
+    made_kernel(&buffer, 0, 13, 4, 20, 31);
+    made_call(&buffer, 0, 0, "cuStreamSynchronize", 5, 12, 31);
+    made_call(&buffer, 0, 0, "cuStreamSynchronize", 6, 32, 33);
+    made_call(&buffer, 0, 0, "cuMemcpyDtoHAsync", 7, 63, 64);
+    made_copy(&buffer, 0, 13, false, TRACE_MEMORY_PINNED, 7, 65, 70);
+    made_call(&buffer, 0, 0, "cuCtxSynchronize", 8, 64, 70);
+    /* Of the next iteration. */
+    made_call(&buffer, 0, 0, "cuLaunchKernel", 9, 101, 102);
+    made_kernel(&buffer, 0, 13, 9, 103, 104);
+    timeline = made_merge(&buffer);
+}
+
+static void test_an_iteration_is_work_waits_and_what_the_host_does_between(void **state)
+{
+    static const uint32_t kinds[] = {STEP_COPY_IN,     STEP_COMPUTE,  STEP_COMPUTE,
+                                     STEP_SYNCHRONIZE, STEP_COPY_OUT, STEP_SYNCHRONIZE};
+    static const double before_us[] = {5, 0, 2, 2, 32, 0}, took_us[] = {3, 10, 11, 0, 5, 0};
+    struct captured_iteration one;
+    (void)state;
+    make_one();
+    assert_int_equal(capture_iteration(&timeline, AT(0), AT(100), &one), STATUS_OK);
+    assert_int_equal(one.count, 6);
+    for (size_t i = 0; i < 6; i++) {
+        assert_int_equal(one.steps[i].kind, kinds[i]);
+        near(one.steps[i].before_ns, before_us[i]);
+        near(one.steps[i].duration_ns, took_us[i]);
+    }
+    near(one.after_ns, 30);
+    near(one.took_ns, 100);
+    near(captured_wait_ns(&one), 25);
+    near(captured_host_ns(&one), 71);
+    assert_int_equal(one.steps[0].bytes, 1000);
+    assert_int_equal(one.steps[1].blocks, 5);
+    assert_int_equal(one.steps[1].threads, 64);
+    captured_iteration_release(&one);
+    end_trace();
+}
+
+static void test_polls_are_a_wait(void **state)
+{
+    struct captured_iteration one;
+    (void)state;
+    made_open(1, 1, 100, &buffer);
+    made_call(&buffer, 0, 0, "cuLaunchKernel", 1, 1, 2);
+    made_kernel(&buffer, 0, 13, 1, 3, 50);
+    for (unsigned i = 0; i < 4; i++) {
+        made_call(&buffer, 0, 0, "cuStreamQuery", 2 + i, 12 + 10 * i, 13 + 10 * i);
+        trace_buffer_records(&buffer, 0)[2 + i].result = 600;
+    }
+    made_call(&buffer, 0, 0, "cuStreamQuery", 9, 52, 53);
+    timeline = made_merge(&buffer);
+    assert_int_equal(capture_iteration(&timeline, AT(0), AT(60), &one), STATUS_OK);
+    assert_int_equal(one.count, 2);
+    assert_int_equal(one.steps[1].kind, STEP_SYNCHRONIZE);
+    /* Up to the first question; between them the host waits. */
+    near(one.steps[1].before_ns, 10);
+    near(one.after_ns, 7);
+    captured_iteration_release(&one);
+    end_trace();
+}
+
+static struct captured_iteration made(size_t count, const double durations_us[], double took_us)
+{
+    struct captured_iteration one = {.count = count, .took_ns = took_us * 1e3};
+    one.steps = calloc(count + 1, sizeof *one.steps);
+    assert_non_null(one.steps);
+    for (size_t i = 0; i < count; i++)
+        one.steps[i] = (struct captured_step){.kind = STEP_COMPUTE,
+                                              .name = "a",
+                                              .blocks = 4,
+                                              .threads = 64,
+                                              .duration_ns = durations_us[i] * 1e3};
+    return one;
+}
+
+static void test_one_outlier_changes_nothing(void **state)
+{
+    const double usual[] = {10, 20}, slow[] = {900, 20}, more[] = {10, 20, 30};
+    struct captured_iteration iterations[] = {made(3, more, 60), made(2, usual, 30),
+                                              made(2, slow, 920), made(2, usual, 31),
+                                              made(2, usual, 29)};
+    struct captured_iteration median;
+    size_t alike;
+    (void)state;
+    assert_int_equal(capture_median(iterations, 5, &median, &alike), STATUS_OK);
+    assert_int_equal(alike, 4);
+    assert_int_equal(median.count, 2);
+    near(median.steps[0].duration_ns, 10);
+    near(median.took_ns, 30.5);
+    captured_iteration_release(&median);
+    /* All different: the one of median length. */
+    assert_int_equal(capture_median(iterations, 2, &median, &alike), STATUS_OK);
+    assert_int_equal(alike, 1);
+    assert_int_equal(median.count, 2);
+    captured_iteration_release(&median);
+    for (size_t i = 0; i < 5; i++)
+        captured_iteration_release(&iterations[i]);
+}
+
+static struct captured_workload describe(const struct captured_iteration *one, bool busy)
+{
+    const struct capture_choice choice = {
+        .name = "mine", .host_scale = 1.0, .busy = busy, .lateness_ns = 50e3};
+    struct captured_workload out;
+    assert_int_equal(capture_describe(one, &choice, &out), STATUS_OK);
+    return out;
+}
+
+static void check_steps(const struct captured_workload *out, const char *const *texts, size_t count)
+{
+    char text[WORKLOAD_STEP_TEXT];
+    assert_int_equal(out->workload.count, count);
+    for (size_t i = 0; i < count; i++)
+        assert_string_equal(workload_step_text(&out->workload.steps[i], text), texts[i]);
+}
+
+static void test_steps_of_the_grammar(void **state)
+{
+    const double durations[] = {10, 10.5, 11, 40, 0.4, 30};
+    static const char *const busy[] = {"kernel blocks=4 threads=64 duration=10.5us count=3",
+                                       "busy 300us", "kernel blocks=4 threads=64 duration=40us",
+                                       "kernel blocks=4 threads=64 cycles=1", "copy-out 1008"};
+    static const char *const think[] = {"kernel blocks=4 threads=64 duration=10.5us count=3",
+                                        "think 250us",
+                                        "kernel blocks=4 threads=64 duration=40us",
+                                        "kernel blocks=4 threads=64 cycles=1",
+                                        "copy-out 1008",
+                                        "synchronize",
+                                        "think 450us"};
+    (void)state;
+    struct captured_iteration one = made(6, durations, 1000);
+    one.steps[3].before_ns = 300e3;
+    one.steps[5] = (struct captured_step){.kind = STEP_COPY_OUT, .bytes = 1001, .pageable = true};
+    struct captured_workload out = describe(&one, true);
+    check_steps(&out, busy, 5);
+    assert_true(out.pageable);
+    assert_false(out.graph);
+    assert_int_equal(out.merged, 0);
+    assert_int_equal(out.others, 1);
+    captured_iteration_release(&one);
+    /* A wait with host time behind it stays; one at the end is left out. */
+    one = made(7, (const double[]){10, 10.5, 11, 40, 0.4, 30, 0}, 1000);
+    one.steps[3].before_ns = 300e3;
+    one.steps[5] = (struct captured_step){.kind = STEP_COPY_OUT, .bytes = 1001};
+    one.steps[6] = (struct captured_step){.kind = STEP_SYNCHRONIZE};
+    one.after_ns = 500e3;
+    out = describe(&one, false);
+    check_steps(&out, think, 7);
+    one.after_ns = 1e3;
+    out = describe(&one, false);
+    check_steps(&out, think, 5);
+    captured_iteration_release(&one);
+}
+
+static void test_too_many_steps_are_put_together(void **state)
+{
+    double durations[400];
+    (void)state;
+    for (unsigned i = 0; i < 400; i++)
+        durations[i] = i % 2 ? 5 : 15;
+    struct captured_iteration one = made(400, durations, 4000);
+    for (unsigned i = 0; i < 400; i++)
+        one.steps[i].name = i % 2 ? "a" : "b";
+    struct captured_workload out = describe(&one, true);
+    uint64_t kernels = 0, total_ns = 0;
+    assert_true(out.merged > 0);
+    for (unsigned i = 0; i < out.workload.count; i++) {
+        kernels += out.workload.steps[i].count;
+        total_ns += out.workload.steps[i].count * out.workload.steps[i].asked_ns;
+    }
+    assert_int_equal(kernels, 400);
+    assert_in_range(total_ns, 3990000, 4010000);
+    captured_iteration_release(&one);
+}
+
+static void test_an_iteration_without_work_is_none(void **state)
+{
+    const struct capture_choice choice = {.name = "mine", .host_scale = 1.0};
+    struct captured_iteration one = made(1, (const double[]){0}, 100);
+    struct captured_workload out;
+    (void)state;
+    one.steps[0].kind = STEP_SYNCHRONIZE;
+    assert_int_equal(capture_describe(&one, &choice, &out), STATUS_NOT_FOUND);
+    captured_iteration_release(&one);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_an_iteration_is_work_waits_and_what_the_host_does_between),
+        cmocka_unit_test(test_polls_are_a_wait),
+        cmocka_unit_test(test_one_outlier_changes_nothing),
+        cmocka_unit_test(test_steps_of_the_grammar),
+        cmocka_unit_test(test_too_many_steps_are_put_together),
+        cmocka_unit_test(test_an_iteration_without_work_is_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
