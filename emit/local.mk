@@ -10,8 +10,9 @@ dist_emit_DATA = \
     emit/systemd-names.sh emit/systemd-install emit/systemd-check \
     emit/slurm-job.sbatch emit/slurm-job emit/slurm-worker emit/slurm-check \
     emit/slurm-deployment.env emit/slurm-worker.env \
-    emit/kubernetes.yaml emit/kubernetes-mounts emit/kustomization.yaml \
+    emit/kubernetes.yaml emit/kubernetes-mounts emit/kubernetes-ready emit/kustomization.yaml \
+    emit/service.yaml emit/ready \
     emit/compose.yaml emit/compose-service emit/container-worker emit/container-check \
-    emit/readme-begin.md emit/readme-end.md emit/readme-env.md emit/readme-systemd.md \
+    emit/readme-begin.md emit/readme-ready.md emit/readme-end.md emit/readme-env.md emit/readme-systemd.md \
     emit/readme-slurm.md emit/readme-kubernetes.md emit/readme-compose.md \
     emit/shard.sbatch emit/merge.sbatch

@@ -553,8 +553,8 @@ const struct option_row option_table[OPTION_COUNT] = {
              {"p99", "lowest 99th percentile of the latency"},
              {"ips-per-watt", "most iterations for the energy, which takes NVML"}),
      0, 0, "throughput", NULL, BEST, "What makes a layout the best."},
-    {OPTION_MAX_P99, "max-p99", 0, OPTION_KIND_TIME, 0, OPTION_TUNE, NULL, 1e-6, 3600, NULL, "TIME",
-     BEST,
+    {OPTION_MAX_P99, "max-p99", 0, OPTION_KIND_TIME, 0, OPTION_TUNE | OPTION_EMIT, NULL, 1e-6, 3600,
+     NULL, "TIME", BEST,
      "Layouts are out whose 99th percentile of the latency is not surely below it: the upper end\n"
      "of its 95% interval counts. 500us, 5ms, 1s."},
     {OPTION_MAX_PROCESSES, "max-processes", 0, OPTION_KIND_INTEGER, 0, OPTION_TUNE, NULL, 1, 1024,
@@ -601,7 +601,8 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_EMIT_POINT, "point", 0, OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB, OPTION_EMIT, NULL, 0,
      1e9, NULL, "N", "The deployment",
      "The point to deploy, by its number in RESULTS. Default: the winner of a tuning; without\n"
-     "one, the ok point of the highest throughput."},
+     "one, the ok point of the highest throughput that meets --max-p99. Not one that is "
+     "overloaded."},
     {OPTION_EMIT_PORT, "port", 0, OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB, OPTION_EMIT, NULL, 1,
      65535, "8000", "N", "The deployment",
      "What {port} is for the first worker; each next one has the next. Workers also find it in\n"

@@ -66,6 +66,8 @@ cli_tests = \
     tests/cli/usage.bats \
     tests/cli/jobfiles.bats \
     tests/cli/emit.bats \
+    tests/cli/emit_choice.bats \
+    tests/cli/emit_servers.bats \
     tests/cli/figures.bats \
     tests/cli/explain.bats \
     tests/cli/plot.bats \
@@ -105,6 +107,8 @@ one_thread_tests = \
     tests/cli/usage.bats \
     tests/cli/jobfiles.bats \
     tests/cli/emit.bats \
+    tests/cli/emit_choice.bats \
+    tests/cli/emit_servers.bats \
     tests/cli/figures.bats \
     tests/cli/many_gpus.bats \
     tests/cli/explain.bats \

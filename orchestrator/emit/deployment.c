@@ -93,6 +93,7 @@ enum status deployment_make(const struct emit_request *request, struct deploymen
         deployment_release(&deployment);
         return status;
     }
+    deployment_read_service(&deployment);
     *out = deployment;
     return STATUS_OK;
 }

@@ -44,6 +44,10 @@ struct deployment {
     unsigned processes, threads; /* of all GPUs; process p is on GPU p % gpu_count */
     unsigned streams;            /* of a thread */
     unsigned port;               /* of the first worker */
+    unsigned start_s;            /* that the start of a worker may take */
+    bool has_port;               /* the workers take connections: see struct deployment_service */
+    const char *asked; /* the URL of the measured requests, with placeholders; NULL: not known */
+    const char *ready; /* the URL that answers 200 to 299 once a worker could serve; or NULL */
     int64_t seed;
     int64_t most[DEPLOYMENT_SHARES]; /* of all processes; -1 if any has none */
     unsigned cpus_each;              /* CPUs' worth of a process; 0 if it is not bound */
@@ -54,6 +58,15 @@ struct deployment {
     char *working_directory; /* absolute, where the command's relative paths are from; owned */
     const char *image;
     struct deployment_process *process; /* owned */
+};
+
+/* Where a worker takes connections, and what shows that it is ready. */
+struct deployment_service {
+    unsigned port;       /* that its clients use */
+    unsigned ready_port; /* that shows whether it is ready */
+    bool secure;         /* by HTTPS */
+    char *path;          /* "/health", which answers 200 to 299; NULL: when it takes connections */
+    char *url;           /* "http://127.0.0.1:8001/health", or "tcp://127.0.0.1:8001" */
 };
 
 /* STATUS_USAGE: the records or the request do not describe a deployment. */
@@ -67,7 +80,20 @@ enum status deployment_make_command(const struct emit_request *request, struct d
  * deployment_make() calls it. STATUS_USAGE, STATUS_MEMORY. */
 enum status deployment_read(struct deployment *deployment);
 
+/* Why no deployment runs a measured point, as "has ..." or "is ..."; NULL: it can. */
+const char *deployment_obstacle(const json_t *point);
+
+/* What the point's server was asked, how long its start took, and whether the command has a {port};
+ * deployment_make() calls it when it has all else. */
+void deployment_read_service(struct deployment *deployment);
+
 void deployment_release(struct deployment *deployment);
+
+/* Of one process of a deployment that has a port. STATUS_MEMORY is the only error; released with
+ * deployment_service_release(). */
+enum status deployment_service_make(const struct deployment *deployment, unsigned process,
+                                    struct deployment_service *out);
+void deployment_service_release(struct deployment_service *service);
 
 /* A process's share, in the unit of the row; OPTION_SHARE_DEFAULT: the daemon's default. */
 int64_t deployment_share(const struct deployment *deployment, unsigned process,

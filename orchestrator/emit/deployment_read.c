@@ -24,6 +24,18 @@ static enum status bad_field(const struct deployment *deployment, const char *fi
                       deployment->request->results, field);
 }
 
+const char *deployment_obstacle(const json_t *point)
+{
+    if (point_is_overloaded(point))
+        return "is overloaded: it was offered more than it serves, so its figures show only how "
+               "long its queue grew";
+    if (strcmp(text_at(point, "contexts"), "own") == 0)
+        return "has a context for each thread, which a program must make by itself";
+    if (json_object_get(point, "sm_partition"))
+        return "has a partition for each thread, which a program must make by itself";
+    return NULL;
+}
+
 /* What may stand in every syntax without quotes. */
 static bool is_gpu(const char *uuid)
 {
@@ -226,12 +238,9 @@ static enum status read_layout(struct deployment *deployment)
         return bad_point(deployment, "has no numbers of processes and threads");
     if (streams < 0 || streams > DEPLOYMENT_PROCESSES)
         return bad_field(deployment, "streams");
-    if (strcmp(text_at(point, "contexts"), "own") == 0)
-        return bad_point(deployment,
-                         "has a context for each thread, which a program must make by itself");
-    if (json_object_get(point, "sm_partition"))
-        return bad_point(deployment,
-                         "has a partition for each thread, which a program must make by itself");
+    const char *obstacle = deployment_obstacle(point);
+    if (obstacle)
+        return bad_point(deployment, obstacle);
     deployment->threads = (unsigned)threads;
     deployment->streams = streams > 1 ? (unsigned)streams : 1;
     deployment->mps = json_is_true(json_object_get(point, "mps"));

@@ -7,8 +7,37 @@
 #include "common/text.h"
 #include "files/results_read.h"
 #include "orchestrator/console/report.h"
+#include "orchestrator/emit/choose.h"
+#include "orchestrator/emit/warnings.h"
 #include "orchestrator/results/origin.h"
 #include "orchestrator/results/point.h"
+
+static void print_warnings(const struct emit_request *request)
+{
+    json_t *warnings = emit_warnings(request);
+    const json_t *warning;
+    size_t index;
+    json_array_foreach(warnings, index, warning)
+    {
+        fprintf(stderr, "mpsweep: warning: %s\n", json_string_value(warning));
+    }
+    json_decref(warnings);
+}
+
+static void print_skipped(FILE *out, const struct emit_request *request)
+{
+    char name[POINT_TEXT_BYTES], number[32];
+    for (size_t i = 0; i < request->skipped_count; i++) {
+        const struct emit_skipped *one = &request->skipped[i];
+        point_name(one->point, name);
+        fprintf(out, "better, but not taken: point %lld (%s, %s iterations/s) %s\n",
+                (long long)integer_at(one->point, "id"), name,
+                text_number(number_at(one->point, "throughput_ips"), number, sizeof number),
+                one->reason);
+    }
+    if (request->skipped_more > 0)
+        fprintf(out, "better, but not taken: %zu more\n", request->skipped_more);
+}
 
 void emit_report(FILE *out, const struct emit_request *request)
 {
@@ -19,6 +48,8 @@ void emit_report(FILE *out, const struct emit_request *request)
     fprintf(out, "point %lld (%s): %s%s, %s iterations/s\n",
             (long long)integer_at(request->point, "id"), request->chosen, name, gpus,
             text_number(number_at(request->point, "throughput_ips"), number, sizeof number));
+    print_skipped(out, request);
+    print_warnings(request);
     if (origin_is_emulated(request->header))
         fputs("EMULATED GPU: it was not measured on hardware, and the UUID does not belong to a "
               "real GPU\n",
@@ -29,77 +60,12 @@ void emit_report(FILE *out, const struct emit_request *request)
             request->directory);
 }
 
-static const json_t *find_point(const json_t *points, json_int_t id)
-{
-    const json_t *point;
-    size_t index;
-    json_array_foreach(points, index, point)
-    {
-        if (integer_at(point, "id") == id)
-            return point;
-    }
-    return NULL;
-}
-
-static bool is_ok(const json_t *point)
-{
-    return point_is_measured(point) && strcmp(text_at(point, "status"), "ok") == 0;
-}
-
-static enum status pick_by_id(const json_t *points, const char *path, int64_t id,
-                              const json_t **out)
-{
-    const json_t *point = find_point(points, id);
-    if (!point)
-        return status_set(STATUS_USAGE,
-                          "'%s' has no point %lld: its %zu points are numbered from 0", path,
-                          (long long)id, json_array_size(points));
-    if (!point_is_measured(point))
-        return status_set(STATUS_USAGE, "point %lld of '%s' is %s and has no measurement",
-                          (long long)id, path, text_at(point, "status"));
-    *out = point;
-    return STATUS_OK;
-}
-
-/* Picks the point of a results file to deploy: the one of an id, or with id -1 the winner of its
- * tune record, else the best ok point by throughput. chosen: which, in words. *point belongs to
- * results. STATUS_USAGE: there is none, or it has no measurement. */
-static enum status pick(const struct results *results, const char *path, int64_t id,
-                        const json_t **point, const char **chosen)
-{
-    const json_t *winner = json_object_get(json_object_get(results->tune, "winner"), "point");
-    const json_t *best = NULL, *candidate;
-    size_t index;
-    *chosen = "asked for by its number";
-    if (id < 0 && json_is_integer(winner)) {
-        bool unfinished = strcmp(text_at(results->tune, "verdict"), "unfinished") == 0;
-        *chosen = unfinished ? "the best so far of a tuning that is not finished"
-                             : "the winner of the tuning";
-        id = json_integer_value(winner);
-    }
-    if (id >= 0 || json_is_integer(winner))
-        return pick_by_id(results->points, path, id, point);
-    json_array_foreach(results->points, index, candidate)
-    {
-        if (is_ok(candidate) &&
-            (!best || number_at(candidate, "throughput_ips") > number_at(best, "throughput_ips")))
-            best = candidate;
-    }
-    if (!best)
-        return status_set(STATUS_USAGE,
-                          "'%s' has no point that is ok: measure one, or name another with --point",
-                          path);
-    *chosen = results->tune ? "the highest throughput: the tuning has no winner"
-                            : "the highest throughput of the file";
-    *point = best;
-    return STATUS_OK;
-}
-
 int emit_command(const struct invocation *invocation)
 {
     const struct options *options = invocation->options;
     const char *path = invocation->operands[0];
     struct results results = {0};
+    struct emit_choice choice;
     bool asked = options_text(options, OPTION_EMIT_POINT) != NULL;
     struct emit_request request = {
         .results = path,
@@ -109,13 +75,21 @@ int emit_command(const struct invocation *invocation)
         .port = options_integer(options, OPTION_EMIT_PORT),
         .image = options_text(options, OPTION_EMIT_IMAGE),
     };
+    const struct emit_rules rules = {
+        .point = asked ? options_integer(options, OPTION_EMIT_POINT) : -1,
+        .max_p99_us = 1e6 * options_real(options, OPTION_MAX_P99),
+    };
     enum status status = emit_check(request.format, request.directory, request.command);
     if (status == STATUS_OK)
         status = results_load(path, NULL, &results);
     if (status == STATUS_OK)
-        status = pick(&results, path, asked ? options_integer(options, OPTION_EMIT_POINT) : -1,
-                      &request.point, &request.chosen);
+        status = emit_choose(&results, path, &rules, &choice);
     if (status == STATUS_OK) {
+        request.point = choice.point;
+        request.chosen = choice.why;
+        request.skipped = choice.skipped;
+        request.skipped_count = choice.skipped_count;
+        request.skipped_more = choice.skipped_more;
         request.header = results.header;
         status = emit_write(&request);
     }

@@ -6,7 +6,7 @@
 #include "orchestrator/emit/emit.h"
 #include "orchestrator/emit/values.h"
 
-#define FILES_MOST 14
+#define FILES_MOST 16
 
 /* A file, or one for each item of a list. */
 struct file {
@@ -62,6 +62,12 @@ static enum status check_kubernetes(const struct deployment *deployment)
     return STATUS_OK;
 }
 
+/* Only where workers take connections. */
+#define READY                                                                                      \
+    {                                                                                              \
+        "{{#has_port}}ready{{/has_port}}", "emit/ready"                                            \
+    }
+
 static const struct format formats[] = {
     {"env",
      NULL,
@@ -73,6 +79,7 @@ static const struct format formats[] = {
       {"stop", "emit/env-stop", NULL, true},
       {"check", "emit/env-check", NULL, true},
       {"mps", "emit/mps"},
+      READY,
       {"README.md", "emit/readme-env.md"}}},
     {"systemd",
      check_systemd,
@@ -92,6 +99,7 @@ static const struct format formats[] = {
       {"install", "emit/systemd-install", NULL, true},
       {"check", "emit/systemd-check", NULL, true},
       {"mps", "emit/mps"},
+      READY,
       {"README.md", "emit/readme-systemd.md"}}},
     {"slurm",
      NULL,
@@ -103,12 +111,15 @@ static const struct format formats[] = {
       {"worker", "emit/slurm-worker"},
       {"check", "emit/slurm-check", NULL, true},
       {"mps", "emit/mps"},
+      READY,
       {"README.md", "emit/readme-slurm.md"}}},
     {"kubernetes",
      check_kubernetes,
      {{"deployment.yaml", "emit/kubernetes.yaml"},
+      {"{{#has_port}}service.yaml{{/has_port}}", "emit/service.yaml"},
       {"kustomization.yaml", "emit/kustomization.yaml"},
       {"mps", "emit/mps"},
+      READY,
       {"worker", "emit/container-worker"},
       {"check", "emit/container-check"},
       {"README.md", "emit/readme-kubernetes.md"}}},
@@ -116,6 +127,7 @@ static const struct format formats[] = {
      NULL,
      {{"compose.yaml", "emit/compose.yaml"},
       {"mps", "emit/mps"},
+      READY,
       {"worker", "emit/container-worker"},
       {"check", "emit/container-check"},
       {"README.md", "emit/readme-compose.md"}}},

@@ -13,7 +13,13 @@
 #include "common/shell_word.h"
 #include "common/text.h"
 #include "orchestrator/emit/quote.h"
+#include "orchestrator/emit/warnings.h"
+#include "orchestrator/results/point.h"
 #include "orchestrator/results/settings.h"
+
+/* Of Kubernetes: between two looks at a start, and for pods to be placed and images to come. */
+#define START_PERIOD_S 2
+#define PROGRESS_S 480
 
 const struct template_quoting emit_quotings[] = {
     {"env", emit_environment_value}, {"plain", emit_plain},
@@ -124,6 +130,22 @@ static const char *suffix_of(const struct deployment *deployment, unsigned daemo
     return text;
 }
 
+/* Where it takes connections, and what shows that it can serve. */
+static void put_service(json_t *values, json_t *environment, const struct deployment *deployment,
+                        unsigned process)
+{
+    struct deployment_service service;
+    if (!deployment->has_port ||
+        deployment_service_make(deployment, process, &service) != STATUS_OK)
+        return;
+    add_variable(environment, "MPSWEEP_READY", service.url);
+    put_number(values, "port", service.port);
+    put_number(values, "ready_port", service.ready_port);
+    put_text(values, "ready_path", service.path ? service.path : "");
+    put_flag(values, "secure", service.secure);
+    deployment_service_release(&service);
+}
+
 static json_t *make_worker(const struct deployment *deployment, unsigned process)
 {
     unsigned gpu = process % deployment->gpu_count;
@@ -138,6 +160,7 @@ static json_t *make_worker(const struct deployment *deployment, unsigned process
     put_text(values, "cpus", of->cpus_text);
     put_text(values, "cpu_mask", mask);
     json_object_set_new(values, "words", words_of(deployment, process));
+    put_service(values, environment, deployment, process);
     json_object_set_new(values, "unset", unset_in(environment));
     json_object_set_new(values, "environment", environment);
     return values;
@@ -146,8 +169,15 @@ static json_t *make_worker(const struct deployment *deployment, unsigned process
 static json_t *make_workers(const struct deployment *deployment)
 {
     json_t *list = json_array();
-    for (unsigned p = 0; p < deployment->processes; p++)
-        json_array_append_new(list, make_worker(deployment, p));
+    for (unsigned p = 0; p < deployment->processes; p++) {
+        json_t *worker = make_worker(deployment, p);
+        /* Each has its own, or all share one that the measured requests went to. */
+        put_flag(worker, "new_port",
+                 deployment->has_port &&
+                     (p == 0 ||
+                      integer_at(worker, "port") != integer_at(json_array_get(list, 0), "port")));
+        json_array_append_new(list, worker);
+    }
     return list;
 }
 
@@ -333,6 +363,46 @@ static void put_limits(json_t *values, const struct deployment *deployment)
     put_text(values, "mps_memory", text);
 }
 
+/* How long a start may take. */
+static void put_start(json_t *values, const struct deployment *deployment)
+{
+    unsigned waits = deployment->mps + deployment->has_port;
+    put_number(values, "start_s", deployment->start_s);
+    put_number(values, "start_checks", (deployment->start_s + START_PERIOD_S - 1) / START_PERIOD_S);
+    /* One wait after the other. */
+    put_number(values, "start_limit_s", (waits > 1 ? waits : 1) * deployment->start_s + 10);
+    put_number(values, "progress_s", deployment->start_s + PROGRESS_S);
+    put_text(values, "ready", deployment->ready ? deployment->ready : "");
+    double ready_s = number_at(deployment->request->point, "ready_s");
+    char text[32] = "";
+    /* Of a built-in workload it is not about this command. */
+    if (ready_s > 0.0 &&
+        json_object_get(json_object_get(deployment->request->header, "workload"), "argv"))
+        snprintf(text, sizeof text, "%.1f", ready_s);
+    put_text(values, "ready_s", text);
+}
+
+/* What the reader has to know of the choice, and of what it was made from. */
+static void put_notes(json_t *values, const struct emit_request *request)
+{
+    json_t *skipped = json_array();
+    char shape[POINT_SHAPE_BYTES], number[32];
+    for (size_t i = 0; i < request->skipped_count; i++) {
+        const struct emit_skipped *one = &request->skipped[i];
+        json_t *item = json_object();
+        put_number(item, "point", integer_at(one->point, "id"));
+        put_known(item, "layout_name", one->point, "layout");
+        put_text(item, "shape", point_shape(one->point, shape));
+        put_text(item, "throughput",
+                 text_number(number_at(one->point, "throughput_ips"), number, sizeof number));
+        put_text(item, "reason", one->reason);
+        json_array_append_new(skipped, item);
+    }
+    json_object_set_new(values, "skipped", skipped);
+    put_number(values, "skipped_more", (int64_t)request->skipped_more);
+    json_object_set_new(values, "warnings", emit_warnings(request));
+}
+
 /* Processes outnumber the CPUs, or may: Slurm counts a task for a CPU at least, and would take no
  * such job. Then the job is one task with all CPUs, and only its step has more. */
 static void put_cpus(json_t *values, const struct deployment *deployment)
@@ -371,6 +441,7 @@ static json_t *make_values(const struct deployment *deployment)
     put_flag(values, "several_streams", deployment->streams > 1 && !server);
     put_flag(values, "server", server);
     put_number(values, "in_flight", deployment->threads * deployment->streams);
+    put_flag(values, "one_in_flight", deployment->threads * deployment->streams == 1);
     put_number(values, "gpu_count", gpus);
     put_flag(values, "several_gpus", gpus > 1);
     json_object_set_new(values, "gpus", make_gpus(deployment, 0, gpus));
@@ -383,6 +454,9 @@ static json_t *make_values(const struct deployment *deployment)
     put_text(values, "working_directory", deployment->working_directory);
     put_text(values, "image", deployment->image);
     put_flag(values, "has_image", request->image != NULL);
+    put_flag(values, "has_port", deployment->has_port);
+    put_start(values, deployment);
+    put_notes(values, request);
     put_user(values);
     put_limits(values, deployment);
     put_cpus(values, deployment);

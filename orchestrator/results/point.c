@@ -78,6 +78,11 @@ bool point_is_measured(const json_t *point)
            number_at(point, "throughput_ips") >= 0;
 }
 
+bool point_is_overloaded(const json_t *point)
+{
+    return json_is_true(json_object_get(json_object_get(point, "rate"), "saturated"));
+}
+
 bool point_is_closed(const json_t *point)
 {
     return point_is_measured(point) && !json_is_object(json_object_get(point, "rate")) &&

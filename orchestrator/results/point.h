@@ -43,6 +43,9 @@ bool point_is_measured(const json_t *point);
 /* True if it is measured, not 0, and no open loop, which does what is offered. */
 bool point_is_closed(const json_t *point);
 
+/* True if it is an open loop that offered more than was served: its queue grew. */
+bool point_is_overloaded(const json_t *point);
+
 /* True if its rate, in an open loop, is one that a search found: a result and no setting. */
 bool point_rate_is_searched(const json_t *point);
 

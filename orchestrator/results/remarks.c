@@ -77,7 +77,7 @@ const char *table_remark(const json_t *point, char out[TABLE_REMARK])
     } else if (strcmp(status, "ok") != 0) {
         text_append(&text, "%s", status);
     }
-    if (json_is_true(json_object_get(rate, "saturated")))
+    if (point_is_overloaded(point))
         text_append(&text, "%soverloaded", text.length ? "  " : "");
     if (others)
         text_append(&text, "%sbeside %lld other MPS client%s", text.length ? "  " : "", others,

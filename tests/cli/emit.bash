@@ -79,6 +79,32 @@ SERVE
   chmod +x bin/serve
 }
 
+# as_server OPTIONS: the results are of a server with these options of the sweep, a JSON object beside
+# those that any has, and one that was ready after 45.2 s.
+as_server() {
+  jq -c --argjson options "$1" '
+    if .type == "header" then .workload = {name: "serve", argv: ["serve", "--port", "{port}"]}
+      | .options = {sweep: ({server: "yes", timeout: "60",
+          request: "POST http://127.0.0.1:{port}/infer"} + $options)}
+    elif .type == "point" then .ready_s = 45.2 | .requests = {errors: 0, wrong_answers: 0, first: null}
+    else . end' results.jsonl >served.jsonl
+  mv served.jsonl results.jsonl
+}
+# Both of two ports in a row are free, as far as anything listens.
+find_ports() {
+  local try
+  for try in $(shuf -i 24000-29000 -n 20); do
+    if ! (exec 5<>"/dev/tcp/127.0.0.1/$try") 2>/dev/null && ! (exec 5<>"/dev/tcp/127.0.0.1/$((try + 1))") 2>/dev/null; then
+      PORT=$try
+      return 0
+    fi
+  done
+  fail 'no free ports'
+}
+
+# serves_nothing DIRECTORY: its workers, which have a {port}, take no connections on it.
+serves_nothing() { sed -i '/MPSWEEP_READY=/d' "$1"/worker-*.env; }
+
 # The results of prepare(), as if they were of two GPUs. $1: the daemons, $2: the point.
 on_two_gpus() {
   local other=GPU-6d707377-6565-702d-656d-756c61746565

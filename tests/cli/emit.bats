@@ -115,7 +115,7 @@ PY
 @test "which point: asked for, the winner of a tuning, the best that is ok" {
   write_results
   emit env best
-  grep -q '^point 3 (the highest throughput of the file): hybrid 2×2, 3000 iterations/s$' out
+  grep -q '^point 3 (the highest throughput of the points that qualify): hybrid 2×2, 3000 iterations/s$' out
   emit env asked --point 1
   grep -q '^point 1 (asked for by its number): threads 1×4, 9000' out
   { cat results.jsonl; echo '{"type":"tune","verdict":"winner","winner":{"point":0}}'; } >tuned.jsonl
@@ -124,7 +124,7 @@ PY
   grep -q '^| point | 0, the winner of the tuning |$' tuned/README.md
   { cat results.jsonl; echo '{"type":"tune","verdict":"none"}'; } >none.jsonl
   expect 0 "$MPSWEEP" emit none.jsonl --format env -o none
-  grep -q '^point 3 (the highest throughput: the tuning has no winner)' out
+  grep -q '^point 3 (the highest throughput of the points that qualify: the tuning has no winner)' out
   { cat results.jsonl; echo '{"type":"tune","winner":{"point":2}}'; } >wrong.jsonl
   refused "point 2 of 'wrong.jsonl' is infeasible" "$MPSWEEP" emit wrong.jsonl --format env -o wrong
 }
@@ -240,7 +240,7 @@ of() {
     done
     for file in {env,slurm,none}-$point/{command,mps,check} {env,none}-$point/{start,stop,common.sh} \
       slurm-$point/{job.sbatch,job.sh,worker} systemd-$point/{install,check,mps,names.sh} \
-      {kubernetes,compose}-$point/{mps,worker,check}; do
+      {kubernetes,compose}-$point/{mps,worker,check} {env,slurm}-$point/ready; do
       sh -n $file
       # Words that look like variables are meant to stay as they are.
       shellcheck -e SC2016 $file
@@ -386,7 +386,7 @@ assert [undouble(w) for w in worker["command"]] == ["sh", "/mpsweep/worker", "1"
 assert undouble(worker["image"]) == "reg/i:$1"
 assert worker["depends_on"]["mps"]["condition"] == "service_healthy"
 assert worker["ipc"] == worker["pid"] == "service:mps"
-assert worker["healthcheck"]["test"] == ["CMD", "sh", "/mpsweep/check", "1"]
+assert worker["healthcheck"]["test"] == ["CMD", "sh", "/mpsweep/check", "1", "ready"]
 assert worker["environment"]["MPSWEEP_PORT"] == "9001"
 assert worker["environment"]["CUDA_MPS_PIPE_DIRECTORY"] == services["mps"]["environment"]["CUDA_MPS_PIPE_DIRECTORY"]
 assert services["mps"]["environment"]["MPSWEEP_MPS_PERCENTAGE"] == "50"
@@ -438,7 +438,8 @@ for n in range(4):
   emit kubernetes threads --point 1 -- serve
   emit kubernetes plain --point 4 -- serve
   local fields=$MPSWEEP_SOURCE_DIR/tests/cli/kubernetes_fields.py
-  expect 0 /usr/bin/python3 "$fields" {two,threads,plain}/deployment.yaml
+  emit kubernetes served -- serve '{port}'
+  expect 0 /usr/bin/python3 "$fields" {two,threads,plain,served}/deployment.yaml served/service.yaml
   cat out
   [ ! -s out ]
   # It can fail.
@@ -468,7 +469,7 @@ assert all(isinstance(value, str) for value in environment.values())
 volumes = {v["name"]: v for v in pod["volumes"]}
 assert volumes["run"]["emptyDir"]["medium"] == "Memory"
 ' d/deployment.yaml serve "${HARD[@]}" "${PLACED_1[@]}"
-  yaml 'assert d["kind"] == "Kustomization" and sorted(d["configMapGenerator"][0]["files"]) == ["check", "mps", "worker"]' d/kustomization.yaml
+  yaml 'assert d["kind"] == "Kustomization" and sorted(d["configMapGenerator"][0]["files"]) == ["check", "mps", "ready", "worker"]' d/kustomization.yaml
   emit kubernetes threads --point 1 -- serve
   yaml '
 pod = d["spec"]["template"]["spec"]

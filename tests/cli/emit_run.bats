@@ -8,6 +8,7 @@ load emit
 @test "env: daemon, workers, proof; then nothing of it is left" {
   prepare
   emit env d --point 3 -- serve "${HARD[@]}" "${PLACED[@]}"
+  serves_nothing d
   expect 1 d/check
   says 'it does not run'
   # What the shell has is not what was measured.
@@ -363,6 +364,7 @@ SCANCEL
   prepare
   fake_slurm
   emit slurm d --point 3 -- serve "${HARD[@]}" "${PLACED[@]}"
+  serves_nothing d
   cd d
   start env SLURM_SUBMIT_DIR="$PWD" CUDA_LAUNCH_BLOCKING=1 CUDA_MPS_CLIENT_PRIORITY=1 ./job.sbatch
   await $PATIENCE grep -qs '^to look again: ' ../out

@@ -28,6 +28,7 @@ SMI
   export MPSWEEP_LOCAL_DIR=$WORK/local
   mkdir local
   emit slurm "$2" --point 3 -- "${@:3}"
+  serves_nothing "$2"
 }
 
 # submit DIRECTORY: in JOB, with its output in job.out.

@@ -36,6 +36,7 @@ prepared() {
   prepare
   on_two_gpus "$1" 3
   emit systemd "$2" --point 3 -- "${@:3}"
+  serves_nothing "$2"
   within ln -sf "$WORK/bin/serve" "$WORK/bin/nvidia-cuda-mps-control" /usr/local/bin
   expect 0 within "./$2/install"
 }
@@ -107,5 +108,28 @@ is_removed() {
   await_up
   expect 0 within systemctl restart mpsweep-d.target
   await_up
+  is_removed
+}
+
+@test "a server counts as started when it is a client and ready" {
+  [ -n "$MACHINE" ] || skip "${NO_MACHINE:-no systemd for tests}"
+  prepare
+  as_server '{"ready": "http://127.0.0.1:{port}/health"}'
+  find_ports
+  cat >bin/serve <<SERVE
+#!/bin/sh
+export MPSWEEP_DRIVER="$MPSWEEP_BUILD_DIR/mpsweep-emulated-cuda.so"
+exec "$MPSWEEP_BUILD_DIR/tests/fakes/http-server" --gpu "\$@"
+SERVE
+  expect 0 "$MPSWEEP" emit results.jsonl --format systemd -o d --port "$PORT" -- serve --port '{port}' --ready-after 1
+  within ln -sf "$WORK/bin/serve" "$WORK/bin/nvidia-cuda-mps-control" /usr/local/bin
+  expect 0 within ./d/install
+  expect 0 within systemctl start mpsweep-d.target
+  local port
+  for port in "$PORT" $((PORT + 1)); do
+    expect 0 within sh d/ready "http://127.0.0.1:$port/health"
+  done
+  expect 0 within ./d/check
+  [ "$(grep -c '^worker [01]: attached: ' out)" -eq 2 ]
   is_removed
 }

@@ -1,4 +1,4 @@
-"""Whether the fields of a Deployment's manifest are those of Kubernetes' API, and of its types: prints what
+"""Whether the fields of a manifest are those of Kubernetes' API, and of its types: prints what
 is not. By the models of python3-kubernetes; those of Debian 12 are older than sidecars."""
 
 import re
@@ -36,4 +36,5 @@ def check(value, kind, path):
 
 for name in sys.argv[1:]:
     with open(name, encoding="utf-8") as file:
-        check(yaml.safe_load(file), "V1Deployment", name)
+        manifest = yaml.safe_load(file)
+        check(manifest, f"V1{manifest['kind']}", name)

@@ -13,8 +13,12 @@
 #include "common/remove_tree.h"
 #include "orchestrator/emit/emit.h"
 
-static const char header[] =
-    "{\"seed\": 7, \"gpu\": {\"uuid\": \"GPU-0\", \"emulated\": true}, \"host\": \"node\"}";
+static const char *const headers[] = {
+    "{\"seed\": 7, \"gpu\": {\"uuid\": \"GPU-0\", \"emulated\": true}, \"host\": \"node\"}",
+    "{\"seed\": 7, \"gpu\": {\"uuid\": \"GPU-0\"}, \"workload\": {\"argv\": [\"serve\", null]},"
+    " \"options\": {\"sweep\": {\"server\": \"yes\", \"ready\": \"http://[::1]:{port}/health\","
+    " \"request\": \"GET http://host\", \"timeout\": \"90\"}}}",
+};
 
 /* What each adds to a point of two processes and one thread. */
 static const char *const points[] = {
@@ -27,21 +31,28 @@ static const char *const points[] = {
     "{\"bind\": \"near\", \"per_worker\": [{\"process\": 1, \"cpus\": \"0-3...\"}]}",
     "{\"mps\": true, \"gpus\": 2, \"mps_daemons\": \"per-gpu\","
     " \"per_gpu\": [{\"uuid\": \"GPU-0\"}, {\"uuid\": \"GPU-1\"}]}",
+    "{\"mps\": true, \"status\": \"unconverged\", \"requests\": {}, \"ready_s\": 60.5,"
+    " \"workload\": \"delay\"}",
     "{\"mps\": true, \"gpus\": 2, \"processes\": 1, \"per_gpu\": [{\"uuid\": \"GPU-0\"}, "
     "{\"uuid\": \"GPU-1\"}]}",
 };
 
-static void write_deployment(const char *format, const json_t *point, bool is_full)
+static void write_deployment(const char *format, const char *header, const json_t *point,
+                             bool is_full)
 {
     char place[] = "/tmp/mpsweep-test-emit.XXXXXX";
     char program[] = "bin/serve", word[] = "{process}{port}", empty[] = "";
     char *const command[] = {program, word, empty, NULL};
     json_t *head = json_loads(header, 0, NULL);
+    const struct emit_skipped skipped = {point, "is another"};
     const struct emit_request request = {
         .header = head,
         .point = point,
         .results = "results.jsonl",
         .chosen = is_full ? "the best" : NULL,
+        .skipped = &skipped,
+        .skipped_count = is_full,
+        .skipped_more = 2 * is_full,
         .format = format,
         .directory = mkdtemp(place),
         .command = is_full ? command : NULL,
@@ -64,10 +75,11 @@ static void every_name_has_a_value(void **state)
                                   "throughput_ips", 1000.0, "status", "ok");
         assert_non_null(more);
         assert_int_equal(json_object_update(point, more), 0);
-        for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
-            write_deployment(formats[f], point, true);
-            write_deployment(formats[f], point, false);
-        }
+        for (size_t f = 0; f < sizeof formats / sizeof *formats; f++)
+            for (size_t h = 0; h < sizeof headers / sizeof *headers; h++) {
+                write_deployment(formats[f], headers[h], point, true);
+                write_deployment(formats[f], headers[h], point, false);
+            }
         json_decref(point);
         json_decref(more);
     }

@@ -1,0 +1,313 @@
+#include "orchestrator/emit/choose.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/json.h"
+#include "common/text.h"
+#include "job/rate.h"
+#include "orchestrator/emit/deployment.h"
+#include "orchestrator/results/point.h"
+
+/* What candidates are held against. */
+struct search {
+    const struct results *results;
+    const char *path;
+    double max_p99_us;  /* 0: no limit */
+    const json_t *goal; /* of the rates that were searched: only these are taken; or NULL */
+};
+
+/* -- a limit of the latency ----------------------------------------------------------------------
+ */
+
+static const json_t *bounds_of(const json_t *point)
+{
+    return json_object_get(json_object_get(point, "latency_us"), "bounds");
+}
+
+static double p99_of(const json_t *point)
+{
+    return number_at(json_object_get(point, "latency_us"), "p99");
+}
+
+/* As 'mpsweep tune' decides: the upper end of the interval counts, and one without an end may be
+ * anything. Older records have no intervals. */
+static bool meets(const json_t *point, double limit_us)
+{
+    if (limit_us <= 0.0)
+        return true;
+    const json_t *bounds = bounds_of(point);
+    double high = bounds ? number_in(bounds, "p99", 1) : p99_of(point);
+    return high > 0.0 && high <= limit_us;
+}
+
+/* "p99 of 65.3 ms (95%: 61.9 to 69.2 ms)" */
+static const char *p99_text(const json_t *point, char *out, size_t size)
+{
+    const json_t *bounds = bounds_of(point);
+    double low = number_in(bounds, "p99", 0), high = number_in(bounds, "p99", 1);
+    char value[24], from[24], to[24];
+    struct text text = {.at = out, .size = size};
+    *out = '\0';
+    if (isnan(p99_of(point))) {
+        text_append(&text, "p99 is not known");
+        return out;
+    }
+    text_append(&text, "p99 of %s", rate_time_text(1e3 * p99_of(point), value, sizeof value));
+    if (high > 0.0)
+        text_append(&text, " (95%%: %s to %s)", rate_time_text(1e3 * low, from, sizeof from),
+                    rate_time_text(1e3 * high, to, sizeof to));
+    else if (bounds)
+        text_append(&text, ", of which no upper end is known");
+    return out;
+}
+
+/* -- candidates ----------------------------------------------------------------------------------
+ */
+
+static const json_t *goal_of(const json_t *point)
+{
+    return json_object_get(json_object_get(point, "rate"), "goal");
+}
+
+static bool is_ok(const json_t *point)
+{
+    return point_is_measured(point) && strcmp(text_at(point, "status"), "ok") == 0;
+}
+
+/* Iterations per second; of an open loop that keeps up, what was offered: what a window had is that
+ * by chance. */
+static double value_of(const json_t *point)
+{
+    double offered = number_at(json_object_get(point, "rate"), "offered_ips");
+    double done = number_at(point, "throughput_ips");
+    return isnan(offered) || point_is_overloaded(point) ? done : offered;
+}
+
+static bool is_better(const json_t *a, const json_t *b)
+{
+    if (value_of(a) != value_of(b))
+        return value_of(a) > value_of(b);
+    return p99_of(a) < p99_of(b);
+}
+
+/* Why a measured point is not taken; NULL: it may be. */
+static const char *reason_against(const struct search *search, const json_t *point,
+                                  char out[EMIT_REASON_BYTES])
+{
+    char limit[24], p99[96];
+    const char *obstacle = deployment_obstacle(point);
+    if (obstacle)
+        return obstacle;
+    if (!is_ok(point)) {
+        snprintf(out, EMIT_REASON_BYTES, "is %s", text_at(point, "status"));
+        return out;
+    }
+    if (search->goal && !goal_of(point)) {
+        snprintf(out, EMIT_REASON_BYTES, "was not found under a limit: %s",
+                 p99_text(point, p99, sizeof p99));
+        return out;
+    }
+    if (meets(point, search->max_p99_us))
+        return NULL;
+    snprintf(out, EMIT_REASON_BYTES, "has a p99 not surely below %s: %s",
+             rate_time_text(1e3 * search->max_p99_us, limit, sizeof limit),
+             p99_text(point, p99, sizeof p99));
+    return out;
+}
+
+/* A file with rates that were searched has its own limit, unless one is given. STATUS_USAGE: it has
+ * several. */
+static enum status find_goal(struct search *search)
+{
+    const json_t *point;
+    size_t index;
+    json_array_foreach(search->results->points, index, point)
+    {
+        const json_t *goal = goal_of(point);
+        if (search->max_p99_us > 0.0 || !goal || !is_ok(point))
+            continue;
+        if (search->goal && !json_equal(search->goal, goal))
+            return status_set(STATUS_USAGE,
+                              "'%s' has rates that were searched under different limits: choose "
+                              "with --max-p99 or --point",
+                              search->path);
+        search->goal = goal;
+    }
+    return STATUS_OK;
+}
+
+/* -- one that was asked for ----------------------------------------------------------------------
+ */
+
+static enum status pick_by_id(const struct search *search, int64_t id, const json_t **out)
+{
+    const json_t *point, *found = NULL;
+    size_t index;
+    char p99[96], limit[24];
+    json_array_foreach(search->results->points, index, point)
+    {
+        if (integer_at(point, "id") == id)
+            found = point;
+    }
+    if (!found)
+        return status_set(STATUS_USAGE,
+                          "'%s' has no point %" PRId64 ": its %zu points are numbered from 0",
+                          search->path, id, json_array_size(search->results->points));
+    if (!point_is_measured(found))
+        return status_set(STATUS_USAGE, "point %" PRId64 " of '%s' is %s and has no measurement",
+                          id, search->path, text_at(found, "status"));
+    /* What else keeps it from being deployed is seen when it is. */
+    if (!meets(found, search->max_p99_us))
+        return status_set(
+            STATUS_USAGE, "point %" PRId64 " of '%s' has a p99 that is not surely below %s: %s", id,
+            search->path, rate_time_text(1e3 * search->max_p99_us, limit, sizeof limit),
+            p99_text(found, p99, sizeof p99));
+    *out = found;
+    return STATUS_OK;
+}
+
+/* -- the best one --------------------------------------------------------------------------------
+ */
+
+static const json_t *find_best(const struct search *search)
+{
+    char reason[EMIT_REASON_BYTES];
+    const json_t *best = NULL, *point;
+    size_t index;
+    json_array_foreach(search->results->points, index, point)
+    {
+        if (point_is_measured(point) && !reason_against(search, point, reason) &&
+            (!best || is_better(point, best)))
+            best = point;
+    }
+    return best;
+}
+
+/* The best of those that only their latency keeps out. */
+static const json_t *find_closest(const struct search *search)
+{
+    const json_t *best = NULL, *point;
+    size_t index;
+    json_array_foreach(search->results->points, index, point)
+    {
+        if (is_ok(point) && !deployment_obstacle(point) && !isnan(p99_of(point)) &&
+            (!best || p99_of(point) < p99_of(best)))
+            best = point;
+    }
+    return best;
+}
+
+static enum status refuse_all(const struct search *search)
+{
+    char limit[24], p99[96];
+    const json_t *closest = search->max_p99_us > 0.0 ? find_closest(search) : NULL;
+    int64_t id = integer_at(closest, "id");
+    if (!closest)
+        return status_set(STATUS_USAGE,
+                          "'%s' has no point that is ok and can be deployed: measure one, or name "
+                          "another with --point",
+                          search->path);
+    return status_set(STATUS_USAGE,
+                      "'%s' has no point whose p99 is surely below %s: point %" PRId64
+                      " comes closest, with a %s; --point %" PRId64 " without --max-p99 takes it",
+                      search->path, rate_time_text(1e3 * search->max_p99_us, limit, sizeof limit),
+                      id, p99_text(closest, p99, sizeof p99), id);
+}
+
+/* Of the better points that are not taken the best three, by rank. */
+static size_t find_skipped(const struct search *search, const json_t *best,
+                           const json_t *out[EMIT_SKIPPED_MOST])
+{
+    size_t count = 0, index;
+    const json_t *point;
+    json_array_foreach(search->results->points, index, point)
+    {
+        if (point == best || !point_is_measured(point) || !is_better(point, best))
+            continue;
+        size_t at = count < EMIT_SKIPPED_MOST ? count : EMIT_SKIPPED_MOST;
+        for (; at > 0 && is_better(point, out[at - 1]); at--)
+            if (at < EMIT_SKIPPED_MOST)
+                out[at] = out[at - 1];
+        if (at < EMIT_SKIPPED_MOST)
+            out[at] = point;
+        count++;
+    }
+    return count;
+}
+
+static size_t note_skipped(const struct search *search, struct emit_choice *choice)
+{
+    const json_t *skipped[EMIT_SKIPPED_MOST];
+    size_t count = find_skipped(search, choice->point, skipped);
+    for (size_t i = 0; i < count && i < EMIT_SKIPPED_MOST; i++) {
+        struct emit_skipped *one = &choice->skipped[choice->skipped_count++];
+        char reason[EMIT_REASON_BYTES];
+        const char *against = reason_against(search, skipped[i], reason);
+        one->point = skipped[i];
+        snprintf(one->reason, sizeof one->reason, "%s", against ? against : "");
+    }
+    choice->skipped_more = count - choice->skipped_count;
+    return count;
+}
+
+/* "the highest throughput of the file" is claimed only where that is so. */
+static void write_why(const struct search *search, size_t skipped, struct emit_choice *choice)
+{
+    struct text text = {.at = choice->why, .size = sizeof choice->why};
+    char limit[24];
+    if (search->goal) {
+        text_append(&text, "the highest rate found with a %.8s under %s",
+                    text_at(search->goal, "percentile"),
+                    rate_time_text(1e3 * number_at(search->goal, "us"), limit, sizeof limit));
+        return;
+    }
+    text_append(&text, "the highest throughput%s",
+                skipped == 0               ? " of the file"
+                : search->max_p99_us > 0.0 ? ""
+                                           : " of the points that qualify");
+    if (search->max_p99_us > 0.0)
+        text_append(&text, " with a p99 surely below %s",
+                    rate_time_text(1e3 * search->max_p99_us, limit, sizeof limit));
+}
+
+static enum status pick_best(struct search *search, struct emit_choice *choice)
+{
+    enum status status = find_goal(search);
+    if (status != STATUS_OK)
+        return status;
+    choice->point = find_best(search);
+    if (!choice->point)
+        return refuse_all(search);
+    write_why(search, note_skipped(search, choice), choice);
+    if (search->results->tune && !json_is_object(json_object_get(search->results->tune, "winner")))
+        strncat(choice->why, ": the tuning has no winner",
+                sizeof choice->why - strlen(choice->why) - 1);
+    return STATUS_OK;
+}
+
+enum status emit_choose(const struct results *results, const char *path,
+                        const struct emit_rules *rules, struct emit_choice *out)
+{
+    struct search search = {.results = results, .path = path, .max_p99_us = rules->max_p99_us};
+    struct emit_choice choice = {0};
+    const json_t *winner = json_object_get(json_object_get(results->tune, "winner"), "point");
+    bool unfinished = strcmp(text_at(results->tune, "verdict"), "unfinished") == 0;
+    const char *why = unfinished ? "the best so far of a tuning that is not finished"
+                                 : "the winner of the tuning";
+    enum status status = STATUS_USAGE;
+    if (rules->point >= 0) {
+        why = "asked for by its number";
+        status = pick_by_id(&search, rules->point, &choice.point);
+    } else if (json_is_integer(winner)) {
+        status = pick_by_id(&search, json_integer_value(winner), &choice.point);
+    }
+    if (choice.point)
+        snprintf(choice.why, sizeof choice.why, "%s", why);
+    else if (rules->point < 0 && (!json_is_integer(winner) || rules->max_p99_us > 0.0))
+        status = pick_best(&search, &choice);
+    if (status == STATUS_OK)
+        *out = choice;
+    return status;
+}
