@@ -163,8 +163,22 @@ IDLE
   expect 1 d/start
   grep -qE '^start: the daemon did not start: the daemon ended while it started$' err
   [ ! -L d/run ]
-  # One with another limit than the requested one.
+  # What the daemon itself reports is there, too.
   rm bin/nvidia-cuda-mps-control
+  printf '#!/bin/sh\necho "no GPU here" >&2\nexit 1\n' >bin/nvidia-cuda-mps-control
+  chmod +x bin/nvidia-cuda-mps-control
+  expect 1 d/start
+  grep -qx 'start: the daemon did not start: the daemon ended while it started: no GPU here' err
+  # Without the program, that.
+  rm bin/nvidia-cuda-mps-control
+  mkdir tools
+  local tool
+  for tool in bash sh cat date dirname env grep mkdir mktemp readlink rm rmdir sed setsid sleep sort tail timeout ln taskset; do
+    ln -s "$(command -v $tool)" tools/
+  done
+  expect 1 env PATH="$PWD/bin:$PWD/tools" d/start
+  grep -qx 'start: the daemon did not start: cannot find nvidia-cuda-mps-control in PATH: it comes with the driver' err
+  # One with another limit than the requested one.
   cat >bin/nvidia-cuda-mps-control <<CONTROL
 #!/bin/bash
 [ \$# -eq 0 ] || exec "$MPSWEEP_BUILD_DIR/mpsweep-emulated-mps-control" "\$@"

@@ -119,6 +119,19 @@ for worker in d["spec"]["template"]["spec"]["containers"]:
   yaml 'assert d["services"]["worker-0"]["ports"] == ["127.0.0.1:9090:9090"] and "ports" not in d["services"]["worker-1"]' c/compose.yaml
 }
 
+@test "of several sections, the URL of the point's own" {
+  served "$HEALTH"
+  jq -c 'if .type == "header" then .options = {a: .options.sweep, b: (.options.sweep + {ready: "http://127.0.0.1:{port}/b", timeout: "300"})}
+    else .section = "b" end' results.jsonl >sections.jsonl
+  mv sections.jsonl results.jsonl
+  emit compose d -- serve --port '{port}'
+  yaml '
+worker = d["services"]["worker-1"]
+assert worker["environment"]["MPSWEEP_READY"] == "http://127.0.0.1:9001/b"
+assert worker["healthcheck"]["start_period"] == "300s"
+' d/compose.yaml
+}
+
 @test "a URL that cannot be is not asked" {
   served '{"ready": "http://127.0.0.1:{pord}/", "request": "POST http://127.0.0.1:99999999/"}'
   emit kubernetes d -- serve
