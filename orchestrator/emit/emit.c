@@ -1,6 +1,7 @@
 #include "orchestrator/emit/emit.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/json.h"
@@ -39,6 +40,15 @@ static void print_skipped(FILE *out, const struct emit_request *request)
         fprintf(out, "better, but not taken: %zu more\n", request->skipped_more);
 }
 
+static void print_no_command(FILE *out, const struct emit_request *request)
+{
+    const json_t *measured = json_object_get(json_object_get(request->header, "workload"), "argv");
+    char *words = json_is_array(measured) ? json_dumps(measured, JSON_ENSURE_ASCII) : NULL;
+    fprintf(out, "no command was given%s%s: put it where the files have EDIT-ME\n",
+            words ? ", and measured was " : "", words ? words : "");
+    free(words);
+}
+
 void emit_report(FILE *out, const struct emit_request *request)
 {
     char name[POINT_TEXT_BYTES], number[32], gpus[32] = "";
@@ -55,7 +65,7 @@ void emit_report(FILE *out, const struct emit_request *request)
               "real GPU\n",
               out);
     if (!request->command)
-        fputs("no command was given: put it where the files have EDIT-ME\n", out);
+        print_no_command(out, request);
     fprintf(out, "'%s' is written: its README.md describes how to start, check and stop it\n",
             request->directory);
 }

@@ -166,6 +166,7 @@ warned() {
   # Nothing is compared without a command.
   emit env none
   [ ! -s err ]
+  grep -qxF 'no command was given, and measured was ["serve", "--port={port}", "{{x", "p{process}of{processes}", "{seed}"]: put it where the files have EDIT-ME' out
 }
 
 @test "a command in place of another kind of workload: a warning that names the workload" {

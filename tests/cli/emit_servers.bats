@@ -216,6 +216,26 @@ POSTS
   finish
 }
 
+@test "containers: a worker may be alive and not ready" {
+  served "$HEALTH"
+  find_ports
+  expect 0 "$MPSWEEP" emit results.jsonl --format compose -o d --point 4 -- serve
+  mkdir volume
+  export MPSWEEP_RUN=$PWD/volume MPSWEEP_MPS=0 MPSWEEP_READY=http://127.0.0.1:$PORT/health
+  refused '^worker 0: not running$' sh d/check 0 ready
+  start sh d/worker 0 "$SERVER" --port "$PORT" --ready-after 3600
+  await $PATIENCE sh d/ready "tcp://127.0.0.1:$PORT"
+  expect 0 sh d/check 0
+  expect 1 sh d/check 0 ready
+  says "^ready: not ready: '$MPSWEEP_READY' answers 503$"
+  kill -TERM "$PID"
+  finish
+  start sh d/worker 0 "$SERVER" --port "$PORT"
+  await $PATIENCE sh d/check 0 ready
+  kill -TERM "$PID"
+  finish
+}
+
 @test "env: started when each worker is a client and ready; one that is not is reported" {
   prepare
   as_server '{"ready": "http://127.0.0.1:{port}/health"}'
