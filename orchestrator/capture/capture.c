@@ -13,9 +13,6 @@
 #include "orchestrator/plan/device_choice.h"
 #include "orchestrator/trace/run.h"
 
-/* Calls, kernels and copies of all recorded iterations. */
-#define RECORDS 1000000
-
 /* A replay that is further off than this is not what the program does. */
 #define ALIKE_REL 0.05
 
@@ -85,9 +82,9 @@ static enum status run_plain(struct capture *capture)
         trace_run(&capture->session, &capture->plan.points[0], &capture->limits, &result);
     if (status == STATUS_OK) {
         capture->program_ns = histogram_quantile_ns(&result.latency, 0.5);
-        capture->cpu_ns = result.cpu.iterations
-                              ? (double)result.cpu.cpu_ns / (double)result.cpu.iterations
-                              : capture->program_ns;
+        double count = result.cpu.iterations ? (double)result.cpu.iterations : 1.0;
+        capture->cpu_ns = (double)result.cpu.cpu_ns / count;
+        capture->sleeps = (double)result.cpu.voluntary / count;
     }
     round_result_release(&result);
     return status;
@@ -115,7 +112,7 @@ static enum status take_iterations(struct capture *capture)
             STATUS_WORKER,
             "%u iterations have more than %d calls, kernels and copies: give a smaller "
             "--iterations",
-            (unsigned)count, RECORDS);
+            (unsigned)count, CAPTURE_RECORDS);
     struct captured_iteration *iterations = calloc(count, sizeof *iterations);
     enum status status =
         iterations ? STATUS_OK : status_set(STATUS_MEMORY, "out of memory for iterations");
@@ -140,7 +137,7 @@ static enum status run_traced(struct capture *capture)
     struct round_limits limits = capture->limits;
     point.work.iterations = capture->iterations + 2;
     limits.needs_no_window = true;
-    enum status status = trace_run_traced(&capture->session, &point, &limits, RECORDS,
+    enum status status = trace_run_traced(&capture->session, &point, &limits, CAPTURE_RECORDS,
                                           &capture->buffer, &capture->timeline, &result);
     if (status == STATUS_OK && capture->timeline.processes[0].pid == 0)
         status = status_set(STATUS_WORKER,

@@ -100,9 +100,8 @@ static size_t without_last_wait(const struct captured_iteration *iteration, doub
 static void make_runs(const struct captured_iteration *iteration,
                       const struct capture_choice *choice, unsigned level, struct runs *runs)
 {
-    double host_scale = choice->host_scale, lateness_ns = choice->busy ? 0.0 : choice->lateness_ns;
+    double host_scale = choice->host_scale;
     double least_ns = fmax(HOST_NS_SHOWN, HOST_SHARE * iteration->took_ns) * (double)(1u << level);
-    least_ns = fmax(least_ns, 2.0 * lateness_ns);
     double gathered_ns = 0.0;
     size_t count = without_last_wait(iteration, least_ns, host_scale);
     runs->count = 0;
@@ -134,8 +133,7 @@ static uint32_t within(double number, uint32_t most)
     return number < 1.0 ? 1 : number > most ? most : (uint32_t)(number + 0.5);
 }
 
-/* Three digits: the next ones are noise. */
-static uint64_t rounded(double ns)
+uint64_t capture_rounded(double ns)
 {
     double unit = 1.0;
     while (ns / unit >= 1000.0)
@@ -149,7 +147,7 @@ static struct workload_step kernel_of(const struct run *run, const struct captur
         .kind = STEP_COMPUTE,
         .blocks = within(run->blocks / run->count, BLOCKS_MOST),
         .threads = within(run->threads / run->count, THREADS_MOST),
-        .asked_ns = rounded(fmin(run->duration_ns / run->count, KERNEL_NS_MOST)),
+        .asked_ns = capture_rounded(fmin(run->duration_ns / run->count, KERNEL_NS_MOST)),
     };
     if (step.asked_ns >= KERNEL_NS_LEAST && step.asked_ns >= choice->least_kernel_ns)
         return step;
@@ -164,8 +162,7 @@ static struct workload_step step_of(const struct run *run, const struct capture_
     struct workload_step step = {.kind = run->first.kind};
     if (run->host) {
         step.kind = choice->busy ? STEP_BUSY : STEP_THINK;
-        step.amount =
-            rounded(fmin(run->host_ns - (choice->busy ? 0.0 : choice->lateness_ns), HOST_NS_MOST));
+        step.amount = capture_rounded(fmin(run->host_ns, HOST_NS_MOST));
     } else if (is_kernel(run)) {
         step = kernel_of(run, choice);
     } else if (run->first.kind != STEP_SYNCHRONIZE) {

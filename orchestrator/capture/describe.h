@@ -22,11 +22,13 @@ struct captured_workload {
 struct capture_choice {
     const char *name;         /* of the workload */
     double host_scale;        /* of host times: what tracing itself took is not the program's */
-    bool busy;                /* the host computes; it sleeps otherwise, */
-    double lateness_ns;       /* and each of its sleeps takes that much longer than it asked for */
+    bool busy;                /* the host computes; it sleeps otherwise */
     uint64_t least_kernel_ns; /* what is shorter becomes as short a kernel as there is */
 };
 
 /* STATUS_NOT_FOUND: the iteration gives the GPU nothing. STATUS_USAGE: the name is none. */
 enum status capture_describe(const struct captured_iteration *iteration,
                              const struct capture_choice *choice, struct captured_workload *out);
+
+/* Nanoseconds of three digits: the next ones are noise. */
+uint64_t capture_rounded(double ns);

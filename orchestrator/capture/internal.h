@@ -9,6 +9,9 @@
 #include "orchestrator/round/round.h"
 #include "orchestrator/session/session.h"
 
+/* Calls, kernels and copies of all recorded iterations. */
+#define CAPTURE_RECORDS 1000000
+
 struct capture {
     const struct options *options;
     const struct job *job;
@@ -18,6 +21,7 @@ struct capture {
     struct session session;
     size_t iterations, alike; /* recorded, and those of them that do the same */
     double program_ns; /* of an iteration without tracing, to the begin of the next: median */
+    double sleeps;     /* in it, of the threads that report iterations */
     double cpu_ns;     /* of it, used of a CPU by the threads that report iterations */
     struct trace_buffer buffer;
     struct timeline timeline; /* has the names of kernels */

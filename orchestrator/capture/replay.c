@@ -2,8 +2,8 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "common/clock.h"
 #include "orchestrator/campaign/campaign.h"
 #include "orchestrator/console/report.h"
 #include "orchestrator/trace/run.h"
@@ -11,12 +11,22 @@
 /* Where even this is too short for a kernel of a given duration, the GPU is none that runs. */
 #define SHORTEST_NS 100000
 
+/* Of the workload, traced: the first does not count. */
+#define TRACED_ITERATIONS 4
+/* A kernel of less than this share of what was asked for is not the same any more. */
+#define LEAST_LEFT 0.3
+
+/* A wait or host time in which a thread may sleep. */
+#define LONG_NS 50e3
+
+/* A difference that is none, of distance(). */
+#define CLEARLY 0.15
+
+/* Of host time: one that used this share of a CPU does not sleep. */
+#define COMPUTED_REL 0.25
+
 /* The most that tracing adds to a call and its work. */
 #define TRACED_CALL_NS 5e3
-
-/* For how late a sleep ends. */
-#define SLEEPS 15
-#define SLEEP_NS (200 * NS_PER_US)
 
 static enum status set(struct job *job, enum option_id id, const char *text)
 {
@@ -44,35 +54,131 @@ static enum status make_job(const struct captured_workload *captured, struct job
     return status == STATUS_OK ? set(out, OPTION_SYNC, "none") : status;
 }
 
-static enum status run(struct capture *capture, struct plan *plan)
+/* A job of the workload as it is now, with the work of its kernels; to be released in every case.
+ */
+struct replay {
+    struct job job;
+    struct plan plan;
+};
+
+static enum status prepare(struct capture *capture, struct replay *out)
 {
-    struct round_result result;
     json_t *lengths = json_array();
     bool quiet = options_switch(capture->options, OPTION_QUIET);
-    enum status status = lengths_find(&capture->session, plan->points, 1,
-                                      capture->limits.timeout_ns, quiet, report_notice, lengths);
+    *out = (struct replay){0};
+    enum status status = make_job(&capture->workload, &out->job);
+    if (status == STATUS_OK)
+        status = plan_make(&out->job, 1, &out->plan);
+    if (status == STATUS_OK)
+        status = lengths_find(&capture->session, out->plan.points, 1, capture->limits.timeout_ns,
+                              quiet, report_notice, lengths);
     json_decref(lengths);
-    if (status != STATUS_OK)
-        return status;
-    plan->points[0].work.warmup_ns = capture->plan.points[0].work.warmup_ns;
-    status = trace_run(&capture->session, &plan->points[0], &capture->limits, &result);
+    return status;
+}
+
+static void release(struct replay *replay)
+{
+    plan_release(&replay->plan);
+    job_release(&replay->job);
+}
+
+static enum status measure(struct capture *capture, struct replay *replay)
+{
+    struct round_result result;
+    struct point *point = &replay->plan.points[0];
+    point->work.warmup_ns = capture->plan.points[0].work.warmup_ns;
+    enum status status = trace_run(&capture->session, point, &capture->limits, &result);
     if (status == STATUS_OK)
         capture->replay_ns = histogram_quantile_ns(&result.latency, 0.5);
     round_result_release(&result);
     return status;
 }
 
-static enum status measure(struct capture *capture)
+/* The step of kernel number `which` of an iteration. */
+static unsigned step_of_kernel(const struct workload *workload, uint64_t which)
 {
-    struct job job = {0};
-    struct plan plan = {0};
-    enum status status = make_job(&capture->workload, &job);
+    unsigned step = 0;
+    for (;; step++) {
+        uint32_t count =
+            workload_step_is_kernel(&workload->steps[step]) ? workload->steps[step].count : 0;
+        if (which < count)
+            return step;
+        which -= count;
+    }
+}
+
+/* Means of how long CUPTI finds the kernels of each step, in the iterations but the first. False:
+ * the trace has not the kernels of the workload. */
+static bool read_durations(const struct timeline *timeline, const struct workload *workload,
+                           double means_ns[WORKLOAD_STEPS])
+{
+    uint64_t each = 0, seen = 0;
+    for (unsigned s = 0; s < workload->count; s++) {
+        each += workload_step_is_kernel(&workload->steps[s]) ? workload->steps[s].count : 0;
+        means_ns[s] = 0.0;
+    }
+    for (uint32_t i = 0; i < timeline->count && each > 0; i++) {
+        if (timeline->events[i].record.kind != TRACE_KERNEL)
+            continue;
+        unsigned step = step_of_kernel(workload, seen % each);
+        if (seen++ >= each)
+            means_ns[step] += (double)timeline_duration_ns(&timeline->events[i]) /
+                              ((TRACED_ITERATIONS - 1) * (double)workload->steps[step].count);
+    }
+    return each > 0 && seen == TRACED_ITERATIONS * each;
+}
+
+/* A duration of the grammar is what a kernel adds to a graph of its like, and CUPTI's is another:
+ * the workload is traced as the program was, and asks for as much less, or more, as its kernels
+ * differ from those of the program. */
+static enum status translate_durations(struct capture *capture, const struct replay *replay)
+{
+    struct round_result result;
+    struct trace_buffer buffer = TRACE_BUFFER_EMPTY;
+    struct timeline timeline = {0};
+    struct point point = replay->plan.points[0];
+    struct round_limits limits = capture->limits;
+    double got_ns[WORKLOAD_STEPS];
+    struct workload *workload = &capture->workload.workload;
+    point.work.warmup_ns = 0;
+    point.work.iterations = TRACED_ITERATIONS;
+    limits.needs_no_window = true;
+    enum status status = trace_run_traced(&capture->session, &point, &limits, CAPTURE_RECORDS,
+                                          &buffer, &timeline, &result);
+    bool known = status == STATUS_OK && read_durations(&timeline, workload, got_ns);
+    for (unsigned s = 0; s < workload->count && known; s++) {
+        struct workload_step *step = &workload->steps[s];
+        double asked_ns = (double)step->asked_ns, better_ns = 2.0 * asked_ns - got_ns[s];
+        if (step->asked_ns && better_ns >= LEAST_LEFT * asked_ns)
+            step->asked_ns = capture_rounded(better_ns);
+    }
+    round_result_release(&result);
+    timeline_release(&timeline);
+    trace_buffer_release(&buffer);
+    return status;
+}
+
+/* As it is, and then with durations that fit, if kernels can have these. */
+static enum status measure_workload(struct capture *capture)
+{
+    struct replay replay;
+    struct workload before = capture->workload.workload;
+    enum status status = prepare(capture, &replay);
     if (status == STATUS_OK)
-        status = plan_make(&job, 1, &plan);
+        status = translate_durations(capture, &replay);
+    if (status == STATUS_OK) {
+        release(&replay);
+        status = prepare(capture, &replay);
+    }
+    if (status == STATUS_UNSUPPORTED &&
+        memcmp(&before, &capture->workload.workload, sizeof before) != 0) {
+        capture->workload.workload = before;
+        release(&replay);
+        status = prepare(capture, &replay);
+    }
     if (status == STATUS_OK)
-        status = run(capture, &plan);
-    plan_release(&plan);
-    job_release(&job);
+        status = measure(capture, &replay);
+    release(&replay);
     return status;
 }
 
@@ -86,36 +192,36 @@ static double host_scale(const struct capture *capture)
     return host_ns > 0 && excess_ns > 0 ? fmax(0.0, 1.0 - excess_ns / host_ns) : 1.0;
 }
 
-/* Whether the program computes in its own time: which time of a CPU it would have used then or
- * else, whether it spins or sleeps while it waits for the GPU, and which of these is nearest. */
+/* How far a kind of program is from what it used of a CPU in an iteration, and from how often it
+ * slept there. */
+static double distance(const struct capture *capture, bool busy, bool spins)
+{
+    const struct captured_iteration *iteration = &capture->iteration;
+    double host_ns = captured_host_ns(iteration), wait_ns = captured_wait_ns(iteration);
+    double calls_ns = fmax(0.0, iteration->took_ns - host_ns - wait_ns);
+    double cpu_ns = calls_ns + (busy ? host_ns : 0.0) + (spins ? wait_ns : 0.0);
+    double gaps = iteration->after_ns >= LONG_NS, waits = 0.0;
+    for (size_t i = 0; i < iteration->count; i++) {
+        gaps += iteration->steps[i].before_ns >= LONG_NS;
+        waits += iteration->steps[i].wait_ns >= LONG_NS;
+    }
+    double sleeps = (busy ? 0.0 : gaps) + (spins ? 0.0 : waits), most = fmax(1.0, gaps + waits);
+    return fabs(capture->cpu_ns - cpu_ns) / iteration->took_ns +
+           fabs(fmin(capture->sleeps, most) - sleeps) / most;
+}
+
+/* Whether the program computes in its own time, or clearly sleeps; it waits for the GPU in either
+ * way. One that computes and sleeps while it waits looks like one that sleeps and spins while it
+ * waits, if both take as long. */
 static bool host_is_busy(const struct capture *capture)
 {
-    double host_ns = captured_host_ns(&capture->iteration);
-    double wait_ns = captured_wait_ns(&capture->iteration);
-    double call_ns = fmax(0.0, capture->iteration.took_ns - host_ns - wait_ns);
-    double cpu_ns = capture->cpu_ns - call_ns;
-    double busy_ns = fmin(fabs(cpu_ns - host_ns), fabs(cpu_ns - host_ns - wait_ns));
-    double asleep_ns = fmin(fabs(cpu_ns), fabs(cpu_ns - wait_ns));
-    return busy_ns <= asleep_ns;
-}
-
-static int by_number(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* How much longer a sleep takes here than it was asked for, where no other thread has the CPU. */
-static double sleep_lateness_ns(void)
-{
-    double late_ns[SLEEPS];
-    for (unsigned i = 0; i < SLEEPS; i++) {
-        uint64_t until_ns = clock_now_ns() + SLEEP_NS;
-        clock_sleep_until(until_ns);
-        late_ns[i] = (double)(clock_now_ns() - until_ns);
-    }
-    qsort(late_ns, SLEEPS, sizeof late_ns[0], by_number);
-    return late_ns[SLEEPS / 4];
+    double busy = fmin(distance(capture, true, true), distance(capture, true, false));
+    double asleep = fmin(distance(capture, false, true), distance(capture, false, false));
+    /* More than all calls and waits can have used, also where other threads have had its CPU. */
+    if (capture->cpu_ns >
+        capture->iteration.took_ns - (1.0 - COMPUTED_REL) * captured_host_ns(&capture->iteration))
+        return true;
+    return busy <= asleep + CLEARLY;
 }
 
 enum status capture_replay(struct capture *capture)
@@ -124,7 +230,6 @@ enum status capture_replay(struct capture *capture)
         .name = capture->name,
         .host_scale = host_scale(capture),
         .busy = host_is_busy(capture),
-        .lateness_ns = sleep_lateness_ns(),
     };
     for (;;) {
         enum status status = capture_describe(&capture->iteration, &choice, &capture->workload);
@@ -134,7 +239,7 @@ enum status capture_replay(struct capture *capture)
                               "nothing to record",
                               capture->job->command[0]);
         if (status == STATUS_OK)
-            status = measure(capture);
+            status = measure_workload(capture);
         if (status != STATUS_UNSUPPORTED || choice.least_kernel_ns >= SHORTEST_NS)
             return status;
         choice.least_kernel_ns = choice.least_kernel_ns ? 2 * choice.least_kernel_ns : 1500;

@@ -50,6 +50,17 @@ lasts() {
   grep -qE '^replay [0-9.]+ ms, program [0-9.]+ ms: [+-][0-9.]+%$' out
 }
 
+@test "the host's work is not a sleep" {
+  record 0 kernel:1x32:100000:1 sync busy:20000 out:1024
+  are 'kernel blocks=1 threads=32 duration=T' synchronize 'busy T' 'copy-out 1K'
+  lasts '^step = busy' 19000 400000
+}
+
+@test "a program that does not report its iterations" {
+  record 0 silent in:4096 kernel:1x32:50000:3 out:1024
+  are 'copy-in 4K' 'kernel blocks=1 threads=32 duration=T count=3' 'copy-out 1K'
+}
+
 @test "the file is a job" {
   record 0 in:4096 kernel:1x32:50000:2 kernel:2x64:50000:1 out:4096
   are 'copy-in 4K' 'kernel blocks=1 threads=32 duration=T count=2' \

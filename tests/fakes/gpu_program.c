@@ -11,11 +11,13 @@
  *     pageable                    the host's memory is not pinned
  *     idle                        it does not use the GPU
  *     early                       it ends after two iterations
+ *     silent                      it does not report its iterations, and does not end
  * It waits for its stream at the end of an iteration.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 #include "device/driver.h"
@@ -79,12 +81,11 @@ static void do_host_word(const char *word)
     unsigned long us;
     if (strcmp(word, "sync") == 0)
         DO(stream_synchronize, stream);
-    else if (sscanf(word, "sleep:%lu", &us) == 1)
+    else if (sscanf(word, "sleep:%lu", &us) == 1 ||
+             (sscanf(word, "slow:%lu", &us) == 1 && served % 5 == 4))
         sleep_us(us);
     else if (sscanf(word, "busy:%lu", &us) == 1)
         compute_us(us);
-    else if (sscanf(word, "slow:%lu", &us) == 1 && served % 5 == 4)
-        sleep_us(us);
 }
 
 static int has(char *const *words, const char *word)
@@ -128,13 +129,15 @@ int main(int argc, char **argv)
 {
     (void)argc;
     char *const *words = argv + 1;
+    /* It sleeps for as long as it wants, as a worker does. */
+    prctl(PR_SET_TIMERSLACK, 1UL);
     int idle = has(words, "idle"), early = has(words, "early");
     cuda_graph_exec graph = NULL;
     if (!idle)
         open_gpu(has(words, "pageable"));
     if (has(words, "graph"))
         graph = make_graph(words);
-    struct mpsweep *worker = mpsweep_open(MPSWEEP_NEXT_THREAD);
+    struct mpsweep *worker = has(words, "silent") ? NULL : mpsweep_open(MPSWEEP_NEXT_THREAD);
     mpsweep_ready(worker);
     while (mpsweep_begin(worker)) {
         if (graph)

@@ -140,8 +140,7 @@ static void test_one_outlier_changes_nothing(void **state)
 
 static struct captured_workload describe(const struct captured_iteration *one, bool busy)
 {
-    const struct capture_choice choice = {
-        .name = "mine", .host_scale = 1.0, .busy = busy, .lateness_ns = 50e3};
+    const struct capture_choice choice = {.name = "mine", .host_scale = 1.0, .busy = busy};
     struct captured_workload out;
     assert_int_equal(capture_describe(one, &choice, &out), STATUS_OK);
     return out;
@@ -162,12 +161,12 @@ static void test_steps_of_the_grammar(void **state)
                                        "busy 300us", "kernel blocks=4 threads=64 duration=40us",
                                        "kernel blocks=4 threads=64 cycles=1", "copy-out 1008"};
     static const char *const think[] = {"kernel blocks=4 threads=64 duration=10.5us count=3",
-                                        "think 250us",
+                                        "think 300us",
                                         "kernel blocks=4 threads=64 duration=40us",
                                         "kernel blocks=4 threads=64 cycles=1",
                                         "copy-out 1008",
                                         "synchronize",
-                                        "think 450us"};
+                                        "think 500us"};
     (void)state;
     struct captured_iteration one = made(6, durations, 1000);
     one.steps[3].before_ns = 300e3;
