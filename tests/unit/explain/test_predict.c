@@ -138,8 +138,8 @@ static void published_calibrations_foretell_their_points(void **state)
          * threads on 8 queues with 64 kernels, near the border of rows and turns: two. */
         {"h200-calibrations.jsonl", 48, 10},
         /* Random points. Pageable memory: nine; a few processes over MPS beside many parked ones:
-         * two; threads that launch for several streams each: two; threads on 2 queues: two. */
-        {"h200-random.jsonl", 162, 15},
+         * two; threads on 2 queues: two; threads that launch for several streams each. */
+        {"h200-random.jsonl", 162, 14},
         /* Pageable copies that wait: six; graphs of 40 threads that spin on 16 CPUs; threads that
          * launch for several streams each; 6 threads with a queue each. */
         {"h200-random-a.jsonl", 84, 9},
