@@ -86,7 +86,7 @@ static enum status attach(void)
         close(fd);
         return status;
     }
-    if ((unsigned)process >= shm.header->processes) {
+    if ((unsigned)process >= shm.header->processes_most) {
         shm_release(&shm);
         return status_set(STATUS_PROTOCOL, "there is no process %d in the shared memory", process);
     }

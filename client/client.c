@@ -11,6 +11,9 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
+/* What mpsweep_end_or_hold() returns where nothing more follows in this layout. */
+#define END_HOLDS 2
+
 /* False if the slot was failed meanwhile: that stays. */
 static bool advance(struct mpsweep *handle, enum shm_state state)
 {
@@ -52,8 +55,9 @@ EXPORT struct mpsweep *mpsweep_open_abi(unsigned abi, int number)
     char text[160];
     if (!client_attach())
         return NULL;
-    unsigned threads = client.shm.header->threads, streams = shm_streams(client.shm.header);
-    unsigned handles = threads * streams;
+    /* Which of them have a part in an assignment is another matter. */
+    unsigned handles = client.shm.header->slots_most, streams = shm_streams(client.shm.header);
+    unsigned threads = handles / streams;
     if (abi != MPSWEEP_CLIENT_ABI) {
         snprintf(text, sizeof text,
                  "was compiled for version %u of libmpsweep-client, and found version %u", abi,
@@ -163,14 +167,15 @@ static void count_backlog(struct mpsweep *handle)
         pace_backlog(&thread->pace, atomic_load(&handle->header->window_end_ns));
 }
 
-/* The window is over. The program may go on without us, or be ended at any moment. */
+/* The window is over. The program is held when it comes back for more, or else may go on without us
+ * and be ended at any moment. */
 static void publish(struct mpsweep *handle)
 {
     if (handle->phase == PHASE_RUNNING) {
         end_recording(handle);
         count_backlog(handle);
     }
-    handle->phase = PHASE_OVER;
+    handle->phase = client_is_kept(handle) ? PHASE_SERVED : PHASE_OVER;
     if (advance(handle, SHM_STATE_DRAINING))
         advance(handle, SHM_STATE_DONE);
 }
@@ -240,15 +245,33 @@ static int await_others(struct mpsweep *handle, const char *function)
     return 0;
 }
 
-EXPORT int mpsweep_ready(struct mpsweep *handle)
+/* Whether it was asked to stop, and no further assignment may come. */
+static bool stopped_for_good(const struct mpsweep *handle)
 {
-    if (!handle)
-        return 1;
+    return stopped(handle) && !client_is_kept(handle);
+}
+
+/* Of the assignment that it has a part in. */
+static int get_ready(struct mpsweep *handle)
+{
     if (handle->phase == PHASE_OPEN && !report_ready(handle))
         return 0;
+    if (handle->phase == PHASE_FINISHED)
+        return await_others(handle, "mpsweep_ready()");
     if (handle->phase == PHASE_READY)
-        return behind(handle, SHM_STATE_READY) ? !stopped(handle) : get_released(handle);
-    return handle->phase == PHASE_RUNNING && !stopped(handle);
+        return behind(handle, SHM_STATE_READY) ? !stopped_for_good(handle) : get_released(handle);
+    return handle->phase == PHASE_RUNNING && !stopped_for_good(handle);
+}
+
+EXPORT int mpsweep_ready(struct mpsweep *handle)
+{
+    int ready;
+    if (!handle)
+        return 1;
+    do
+        ready = get_ready(handle);
+    while (!ready && client_hold(handle));
+    return ready;
 }
 
 static void tell_begun(struct mpsweep *handle)
@@ -323,15 +346,14 @@ static bool begin_first(struct mpsweep *handle)
     return get_released(handle);
 }
 
-EXPORT int mpsweep_begin(struct mpsweep *handle)
+/* 0: nothing more in the assignment that it has a part in. */
+static int begin(struct mpsweep *handle)
 {
-    if (!handle)
-        return 1;
     if (handle->phase < PHASE_RUNNING && !begin_first(handle))
         return 0;
     if (handle->phase == PHASE_FINISHED)
         return await_others(handle, "mpsweep_begin()");
-    if (handle->phase == PHASE_OVER)
+    if (handle->phase > PHASE_FINISHED)
         return 0;
     if (stopped(handle) || (handle->open_loop && !wait_for_start(handle))) {
         publish(handle);
@@ -340,26 +362,46 @@ EXPORT int mpsweep_begin(struct mpsweep *handle)
     return begin_at(handle);
 }
 
+EXPORT int mpsweep_begin(struct mpsweep *handle)
+{
+    int begun;
+    if (!handle)
+        return 1;
+    do
+        begun = begin(handle);
+    while (!begun && client_hold(handle));
+    return begun;
+}
+
 static bool has_started(const struct mpsweep *handle)
 {
     return atomic_load(&handle->header->gate) == SHM_GATE_OPEN &&
            clock_now_ns() >= atomic_load(&handle->header->start_ns);
 }
 
+/* At the stop, once it has published. */
+static int try_no_more(struct mpsweep *handle)
+{
+    return client_try_hold(handle) ? -1 : 0;
+}
+
 /* Not while it runs: what there is to do without waiting. */
 static int try_other(struct mpsweep *handle)
 {
+    if (handle->phase > PHASE_FINISHED) {
+        int held = client_try_hold(handle);
+        if (held <= 0)
+            return held;
+    }
     if (handle->phase == PHASE_OPEN && !report_ready(handle))
-        return 0;
-    if (handle->phase == PHASE_OVER)
         return 0;
     if (stopped(handle)) {
         publish(handle);
-        return 0;
+        return try_no_more(handle);
     }
     if (handle->phase == PHASE_FINISHED || !has_started(handle))
         return -1;
-    return get_released(handle) ? mpsweep_try_begin(handle) : 0;
+    return get_released(handle) ? mpsweep_try_begin(handle) : try_no_more(handle);
 }
 
 EXPORT int mpsweep_try_begin(struct mpsweep *handle)
@@ -370,7 +412,7 @@ EXPORT int mpsweep_try_begin(struct mpsweep *handle)
         return try_other(handle);
     if (stopped(handle)) {
         publish(handle);
-        return 0;
+        return try_no_more(handle);
     }
     if (handle->open_loop && !start_has_come(handle))
         return -1;
@@ -395,17 +437,22 @@ int client_end_answered(struct mpsweep *handle, uint64_t first_byte_ns, uint64_t
     }
     if (stopped(handle)) {
         publish(handle);
-        return 0;
+        return handle->phase == PHASE_SERVED ? END_HOLDS : 0;
     }
     if (recorder_has_finished(&handle->recorder)) {
         end_recording(handle);
         handle->phase = PHASE_FINISHED;
-        advance(handle, SHM_STATE_FINISHED);
+        return advance(handle, SHM_STATE_FINISHED) ? END_HOLDS : 0;
     }
     return 1;
 }
 
 EXPORT int mpsweep_end(struct mpsweep *handle)
+{
+    return mpsweep_end_or_hold(handle) != 0;
+}
+
+EXPORT int mpsweep_end_or_hold(struct mpsweep *handle)
 {
     return client_end_answered(handle, 0, clock_now_ns());
 }
@@ -438,7 +485,11 @@ EXPORT void mpsweep_cancel(struct mpsweep *handle)
 
 EXPORT int mpsweep_stop_requested(const struct mpsweep *handle)
 {
-    return handle && (handle->phase == PHASE_OVER || stopped(handle));
+    if (!handle)
+        return 0;
+    if (handle->phase < PHASE_SERVED)
+        return stopped_for_good(handle);
+    return handle->phase == PHASE_OVER || client_is_dismissed(handle);
 }
 
 EXPORT void mpsweep_fail(struct mpsweep *handle, const char *text)
@@ -465,20 +516,23 @@ EXPORT int mpsweep_check(struct mpsweep *handle, int good, const char *text)
 
 EXPORT int mpsweep_bind(struct mpsweep *handle)
 {
-    return handle ? cpu_bind_thread(handle->slot->cpus) : 0;
+    if (!handle)
+        return 0;
+    handle->bound = true;
+    return cpu_bind_thread(handle->slot->cpus);
 }
 
 EXPORT void mpsweep_close(struct mpsweep *handle)
 {
     if (!handle)
         return;
-    if (handle->phase != PHASE_OVER && !stopped(handle) && handle->phase != PHASE_FINISHED)
+    if (handle->phase < PHASE_FINISHED && !stopped(handle))
         mpsweep_fail(handle, handle->phase == PHASE_OPEN
                                  ? "its handle was closed before it was ready"
                                  : "its handle was closed before mpsweep asked to stop");
     else if (handle->phase == PHASE_FINISHED)
         await_others(handle, "mpsweep_close()");
-    else if (handle->phase != PHASE_OVER)
+    else if (handle->phase < PHASE_FINISHED)
         publish(handle);
     client_free_handle(handle);
 }

@@ -20,7 +20,8 @@ static struct thread *find_thread(unsigned number)
 
 int client_take_next_slot(void)
 {
-    unsigned streams = shm_streams(client.shm.header), threads = client.shm.header->threads;
+    unsigned streams = shm_streams(client.shm.header);
+    unsigned threads = client.shm.header->slots_most / streams;
     pid_t caller = gettid();
     for (const struct thread *thread = client.threads; thread; thread = thread->next)
         for (unsigned i = 0; i < streams && thread->owner == caller; i++)
@@ -59,7 +60,8 @@ struct mpsweep *client_make_handle(unsigned number)
     *handle = (struct mpsweep){.slot = shm_slot_at(&client.shm, client.process, number),
                                .header = client.shm.header,
                                .thread = thread,
-                               .open_loop = client.shm.header->settings.rate_units != 0};
+                               .number = number};
+    client_take_on_first(handle);
     return handle;
 }
 

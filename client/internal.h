@@ -1,6 +1,7 @@
 /*
  * Shared by the files of the client library: the attachment to the shared memory (attachment.c),
- * the handles and the threads that have them (handles.c), and what programs call (client.c).
+ * the handles and the threads that have them (handles.c), how they are held between two assignments
+ * (hold.c), and what programs call (client.c).
  */
 #pragma once
 
@@ -20,14 +21,19 @@ enum phase {
     PHASE_READY,    /* not released yet: others of its thread were not ready */
     PHASE_RUNNING,  /* released */
     PHASE_FINISHED, /* has done its fixed work */
-    PHASE_OVER,     /* published, or failed */
+    PHASE_SERVED,   /* published, or without a part: another assignment may follow */
+    PHASE_HELD,     /* waits for that: the orchestrator knows */
+    PHASE_OVER,     /* published for good, or failed */
 };
 
 struct mpsweep {
     enum phase phase;
     bool open_loop;
-    bool begun;        /* the orchestrator knows that iterations begin */
-    uint64_t begin_ns; /* of the iteration that runs, 0: none does */
+    bool begun;          /* the orchestrator knows that iterations begin */
+    bool bound;          /* a thread of its own is bound with it */
+    unsigned number;     /* of its slot in the process */
+    uint32_t assignment; /* that it has a part in, or is held after */
+    uint64_t begin_ns;   /* of the iteration that runs, 0: none does */
     struct shm_slot *slot;
     struct shm_header *header;
     struct thread *thread;
@@ -40,11 +46,12 @@ struct mpsweep {
 struct thread {
     struct thread *next;
     unsigned number;
-    unsigned open;  /* handles: without any it is freed */
-    pid_t owner;    /* who opened the first of them */
-    bool paced;     /* pace has begun */
-    bool counted;   /* the starts that are left over */
-    unsigned count; /* of handles */
+    unsigned open;       /* handles: without any it is freed */
+    pid_t owner;         /* who opened the first of them */
+    uint32_t assignment; /* that the next two belong to */
+    bool paced;          /* pace has begun */
+    bool counted;        /* the starts that are left over */
+    unsigned count;      /* of handles */
     struct pace pace;
     struct mpsweep handles[];
 };
@@ -70,6 +77,27 @@ void client_complain(const char *text);
 bool client_attach(void);
 
 void client_tell_orchestrator(void);
+
+/*
+ * hold.c: what comes between two assignments of a handle.
+ */
+
+/* Whether no further assignment comes. */
+bool client_is_dismissed(const struct mpsweep *handle);
+
+/* Whether another assignment may follow the one that the handle has a part in. */
+bool client_is_kept(const struct mpsweep *handle);
+
+/* Gives a new handle its first assignment: it is open, or has no part in it. */
+void client_take_on_first(struct mpsweep *handle);
+
+/* Holds a handle that is served until an assignment has a part for it: it is open then. False: it
+ * was dismissed, or is neither served nor held. */
+bool client_hold(struct mpsweep *handle);
+
+/* The same without waiting: 1: it is open, 0: it is over, -1: it is held. Where its whole process
+ * is, a short sleep comes first. */
+int client_try_hold(struct mpsweep *handle);
 
 /* The rest is called under the mutex, but for client_free_handle(). */
 

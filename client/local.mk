@@ -7,7 +7,7 @@ clientinclude_HEADERS = include/mpsweep/client.h
 # The same recording as in our own workers, in their own objects. Nothing but the interface is
 # visible, in the static library too.
 client_sources = \
-    client/attachment.c client/client.c client/handles.c client/internal.h client/requests.h wire/program.h include/mpsweep/client.h \
+    client/attachment.c client/client.c client/handles.c client/hold.c client/internal.h client/requests.h wire/program.h include/mpsweep/client.h \
     shm/shm.c recording/cpu.c recording/pace.c recording/record.c \
     common/clock.c common/memory_file.c common/status.c common/text.c trace/buffer.c
 
@@ -47,9 +47,11 @@ noinst_DATA = libmpsweep-client.so
 CLEANFILES += libmpsweep-client.so
 
 unit_tests += \
-    tests/unit/client/test_client tests/unit/client/test_streams
+    tests/unit/client/test_client tests/unit/client/test_hold tests/unit/client/test_streams
 client_rig = tests/unit/client/rig.c tests/unit/client/rig.h
 tests_unit_client_test_client_SOURCES = tests/unit/client/test_client.c $(client_rig)
 tests_unit_client_test_client_LDADD = libmpsweep-client.a $(LDADD)
+tests_unit_client_test_hold_SOURCES = tests/unit/client/test_hold.c $(client_rig)
+tests_unit_client_test_hold_LDADD = libmpsweep-client.a $(LDADD)
 tests_unit_client_test_streams_SOURCES = tests/unit/client/test_streams.c $(client_rig)
 tests_unit_client_test_streams_LDADD = libmpsweep-client.a $(LDADD)

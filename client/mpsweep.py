@@ -92,7 +92,7 @@ class _Functions:
         self.begin = self._function(waiting, "mpsweep_begin", ctypes.c_int, [handle])
         self.close = self._function(waiting, "mpsweep_close", None, [handle])
         self.try_begin = self._function(quick, "mpsweep_try_begin", ctypes.c_int, [handle])
-        self.end = self._function(quick, "mpsweep_end", ctypes.c_int, [handle])
+        self.end = self._function(quick, "mpsweep_end_or_hold", ctypes.c_int, [handle])
         self.cancel = self._function(quick, "mpsweep_cancel", None, [handle])
         self.stop_requested = self._function(quick, "mpsweep_stop_requested", ctypes.c_int,
                                              [handle])
@@ -128,12 +128,14 @@ class Worker:
     """What one thread, or one of its streams, measures with: `with worker:` is an iteration, and
     `async with worker:` is one that leaves the thread to others until it may begin."""
 
-    __slots__ = ("_functions", "_handle", "_argument", "_try_begin", "_end", "_over")
+    __slots__ = ("_functions", "_handle", "_argument", "_try_begin", "_end", "_over",
+                 "_held")
 
     def __init__(self, thread=_NEXT_THREAD):
         """Opens handle number `thread` of this process; by default the calling thread's next one."""
         self._functions = self._handle = None
         self._over = False
+        self._held = False  # until another layout begins
         if not is_measured():
             return
         functions = _load()
@@ -176,10 +178,15 @@ class Worker:
 
     def end(self):
         """Ends it. False as in begin()."""
-        if self._handle is None or self._end(self._argument):
-            return True
-        self._over = True
-        return False
+        if self._handle is not None:
+            answer = self._end(self._argument)
+            if answer != 1:
+                self._note_end(answer)
+        return not self._over
+
+    def _note_end(self, answer):
+        self._held = answer == 2
+        self._over = answer == 0
 
     def __enter__(self):
         if self._handle is not None and self._try_begin(self._argument) <= 0:
@@ -191,8 +198,10 @@ class Worker:
             return
         if kind is not None:
             self._functions.cancel(self._argument)
-        elif not self._end(self._argument):
-            self._over = True
+        else:
+            answer = self._end(self._argument)
+            if answer != 1:
+                self._note_end(answer)
 
     async def __aenter__(self):
         while self.try_begin() is None:
@@ -203,7 +212,12 @@ class Worker:
         self.__exit__(kind, value, trace)
 
     def running(self):
-        """Whether more iterations follow. Looks at the answers that begin and end got."""
+        """Whether more iterations follow. Looks at the answers that begin and end got; between two
+        layouts it waits, unless the thread has several workers: those wait in `async with`."""
+        if self._held:
+            self._held = False
+            if stream_count() == 1:
+                self.ready()
         return not self._over
 
     def stop_requested(self):

@@ -8,8 +8,8 @@
 
 #include "include/mpsweep/client.h"
 
-/* Ends the iteration, as mpsweep_end(): when its answer began to arrive, and when it ended; moments
- * of the clock. */
+/* Ends the iteration, as mpsweep_end_or_hold(): when its answer began to arrive, and when it ended;
+ * moments of the clock. */
 int client_end_answered(struct mpsweep *handle, uint64_t first_byte_ns, uint64_t last_byte_ns);
 
 enum client_bad {

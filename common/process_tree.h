@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Whether a process is `ancestor` or descends from it. */
@@ -14,3 +15,8 @@ bool process_descends(pid_t pid, pid_t ancestor);
 /* Sends a signal to all descendants of a process, not to itself, and to none that is not one by
  * then. Returns how many got it; those that they start meanwhile are met by the next call. */
 size_t process_tree_signal(pid_t root, int signal);
+
+/* Binds all threads of all descendants of a process, not its own, to CPUs: bit n of the bytes is
+ * CPU n, as sched_setaffinity(2) takes them. Those that end meanwhile are no error. Returns 0, or
+ * the errno of the first refusal. */
+int process_tree_bind(pid_t root, const uint64_t *cpus, size_t bytes);

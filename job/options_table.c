@@ -424,9 +424,9 @@ const struct option_row option_table[OPTION_COUNT] = {
      "Points over MPS beyond the limits that 'mpsweep doctor --limits' found for this GPU and\n"
      "driver."},
     {OPTION_NO_REUSE, "no-reuse", 0, OPTION_KIND_SWITCH, 0, PLAN, NULL, 0, 0, "no", NULL, HOW,
-     "Fresh worker processes for each point. Otherwise those of one point serve the next where\n"
-     "they can (same processes, MPS and environment), and such points are measured one after\n"
-     "the other."},
+     "Fresh worker processes, or programs, for each point. Otherwise those of one point serve\n"
+     "the next where they can (same processes, MPS and environment), and such points are\n"
+     "measured one after the other."},
     {OPTION_CALIBRATE, "calibrate", 0, OPTION_KIND_SWITCH, 0, OPTION_SWEEP, NULL, 0, 0, "no", NULL,
      HOW,
      "Find out first what the GPU, its driver and this machine can do for each kind of\n"

@@ -54,7 +54,7 @@ bool watcher_open(const struct tick *tick)
     if (tick->kind == TICK_NONE || !client_attach())
         return false;
     observer.tick = *tick;
-    observer.whole = client.shm.header->threads == 1;
+    observer.whole = client.shm.header->slots_most / shm_streams(client.shm.header) == 1;
     observer.open = true;
     return true;
 }
@@ -163,7 +163,7 @@ static void note_iteration(const struct watcher *watcher)
 /* The program has opened handles itself: those count. */
 static bool reports_itself(void)
 {
-    unsigned slots = shm_slots(client.shm.header);
+    unsigned slots = client.shm.header->slots_most;
     if (atomic_load(&observer.opened) > 0)
         return false;
     for (unsigned i = 0; i < slots; i++)

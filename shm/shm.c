@@ -61,6 +61,14 @@ enum status shm_create(const struct shm_settings *settings, unsigned processes, 
     return STATUS_OK;
 }
 
+/* A handle that was opened stays so. */
+static void slot_reset(struct shm_slot *slot)
+{
+    bool taken = atomic_load(&slot->opened) != SHM_OPENED_NOT;
+    memset(slot, 0, sizeof *slot);
+    atomic_store(&slot->opened, taken ? SHM_OPENED_TAKEN : SHM_OPENED_NOT);
+}
+
 void shm_reset(const struct shm *shm, const struct shm_settings *settings, unsigned processes,
                unsigned threads)
 {
@@ -69,6 +77,7 @@ void shm_reset(const struct shm *shm, const struct shm_settings *settings, unsig
     memset(&header->plugin, 0, sizeof header->plugin);
     header->processes = processes;
     header->threads = threads;
+    header->keeps = 0;
     atomic_store(&header->gate, SHM_GATE_CLOSED);
     atomic_store(&header->start_ns, 0);
     atomic_store(&header->window_end_ns, UINT64_MAX);
@@ -82,15 +91,13 @@ void shm_reset(const struct shm *shm, const struct shm_settings *settings, unsig
         atomic_store(&process->memory_free, 0);
         atomic_store(&process->words_at, 0);
         atomic_store(&process->cut_off, 0);
-        atomic_store(&process->policy, SHM_POLICY_NONE);
-        atomic_store(&process->policy_errno, 0);
         memset(process->words, 0, sizeof process->words);
         memset(process->cpus, 0, sizeof process->cpus);
         memset(process->nodes, 0, sizeof process->nodes);
         /* Before the first assignment they are untouched, and stay so: the first to touch a page
          * decides on which memory node it lies. */
         for (unsigned i = 0; i < shm_slots(header) && atomic_load(&header->assignment) != 0; i++)
-            memset(shm_slot_at(shm, p, i), 0, sizeof(struct shm_slot));
+            slot_reset(shm_slot_at(shm, p, i));
     }
 }
 
@@ -195,6 +202,15 @@ uint32_t shm_assignment_wait(const struct shm *shm, uint32_t finished)
     while ((assignment = atomic_load(&shm->header->assignment)) == finished)
         futex_wait(&shm->header->assignment, finished, NULL);
     return assignment;
+}
+
+uint32_t shm_assignment_look(const struct shm *shm, uint32_t finished, uint64_t most_ns)
+{
+    const struct timespec timeout = {.tv_sec = (time_t)(most_ns / NS_PER_S),
+                                     .tv_nsec = (long)(most_ns % NS_PER_S)};
+    if (atomic_load(&shm->header->assignment) == finished)
+        futex_wait(&shm->header->assignment, finished, &timeout);
+    return atomic_load(&shm->header->assignment);
 }
 
 static void relax(void)

@@ -14,7 +14,7 @@
  * its record and waits for the next number, or until it is dismissed.
  *
  * Who writes what:
- *   header.settings, .processes, .threads, slot.cpus, slot.program, slot.partition,
+ *   header.settings, .processes, .threads, .keeps, slot.cpus, slot.program, slot.partition,
  *   process.cpus, process.nodes, process.device_uuid
  *                             the orchestrator, between shm_reset() and shm_assign(); otherwise
  *                             read-only
@@ -29,6 +29,10 @@
  * Life of a slot, anew with each assignment: starting -> ready -> running -> draining -> done, or
  * failed from anywhere. With fixed work, it is finished between running and draining. A process
  * with a failed slot does not park, but ends.
+ *
+ * A program's slots are held one by one: the handle that has published, or has no part in the
+ * assignment, notes its number when the program comes back to begin an iteration, and waits. The
+ * last handle of a process parks it.
  */
 #pragma once
 
@@ -43,7 +47,7 @@
 #include "job/workload_mix.h"
 
 #define SHM_MAGIC UINT64_C(0x31706565777370bd) /* never valid UTF-8 text */
-#define SHM_VERSION 10
+#define SHM_VERSION 11
 
 /* Time slices in which progress is counted, the first beginning at the end of the warm-up. The
  * orchestrator picks slice_ns so that the longest window fits. */
@@ -116,6 +120,7 @@ struct shm_header {
     uint32_t processes;      /* that have a part in the assignment: those numbered below */
     uint64_t length;         /* of the whole mapping, bytes */
     uint32_t threads;        /* in each of them, with settings.streams workers each */
+    uint32_t keeps;          /* 1: another assignment may follow this one; 0: it is the last */
     uint32_t processes_most; /* what the mapping has room for */
     uint32_t slots_most;     /* of each process */
     uint32_t slot_bytes, process_bytes, header_bytes; /* sizes as the maker knew them */
@@ -168,7 +173,8 @@ struct shm_process {
     /* Memory that a plug-in kept for each instance that it had ended, bytes; 0: none is known of.
      */
     _Atomic uint64_t kept_device, kept_host;
-    _Atomic uint32_t parked; /* number of the assignment that it has finished last */
+    /* Number of the assignment that it has finished last; 0 when a program has ended. */
+    _Atomic uint32_t parked;
     /* A program's last line on standard error, from its supervisor: words[words_at % 2]; the other
      * one is being written. */
     _Atomic uint32_t words_at;
@@ -177,7 +183,8 @@ struct shm_process {
     uint64_t cpus[WORK_CPUS / 64];   /* for threads that are no workers, from the orchestrator */
     char device_uuid[64];            /* the GPU that it must turn out to be, from the same */
     uint64_t nodes[WORK_NODES / 64]; /* for host memory, from the same; all zero: no wish */
-    /* What became of it: enum shm_policy, and why it was refused. */
+    /* What became of it: enum shm_policy, and why it was refused. It stays from one assignment to
+     * the next. */
     _Atomic uint32_t policy;
     _Atomic int32_t policy_errno;
     struct shm_observer observer; /* of a program, for as long as the process lives */
@@ -200,6 +207,7 @@ struct shm_slot {
     _Atomic uint64_t idle_until_ns;      /* it waits for this planned start; 0: no */
     _Atomic uint32_t opened;             /* a program's: enum shm_opened */
     _Atomic uint32_t at_work;            /* a program's: between begin and end of an iteration */
+    _Atomic uint32_t held;               /* a program's: after the assignment of this number */
     /* Longest first, of the window; before its first one began, of the warm-up. From the end of the
      * one before (open loop: from the planned start, if that is later) to their own. */
     _Atomic uint64_t longest_ns[SHM_LONGEST];
@@ -250,7 +258,8 @@ enum status shm_create(const struct shm_settings *settings, unsigned processes, 
                        struct shm *out);
 
 /* Orchestrator: lays out the next assignment, for the first processes and as many threads of each;
- * not more than there is room for. Nothing of the one before is left in their records and slots.
+ * not more than there is room for. Nothing of the one before is left in their records and slots but
+ * that a program's thread has opened its handle. It is the last one, unless header.keeps is set.
  * No process may be at work: before the first assignment, or when all have parked. */
 void shm_reset(const struct shm *shm, const struct shm_settings *settings, unsigned processes,
                unsigned threads);
@@ -270,6 +279,9 @@ void shm_dismiss(const struct shm *shm);
  * handed out, and returns its number; SHM_DISMISSED: it is to end. Waits for as long as it takes,
  * since the thread that watches the orchestrator's life dismisses in its place. */
 uint32_t shm_assignment_wait(const struct shm *shm, uint32_t finished);
+
+/* The same for at most that long: it may return `finished`. */
+uint32_t shm_assignment_look(const struct shm *shm, uint32_t finished, uint64_t most_ns);
 
 /* Worker: maps the descriptor after checking magic, version, sizes and length against the file's
  * own size. STATUS_PROTOCOL with the difference named. */

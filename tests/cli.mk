@@ -19,6 +19,7 @@ long_tests = \
     tests/cli/tune_verdicts.bats \
     tests/cli/reuse.bats \
     tests/cli/program.bats \
+    tests/cli/program_reuse.bats \
     tests/cli/plugin.bats \
     tests/cli/probe_more.bats \
     tests/cli/signals.bats \
@@ -76,7 +77,7 @@ cli_tests = \
     tests/cli/claims.bats
 # The lists themselves: 'make dist SLOW_TESTS=' must still distribute all tests.
 EXTRA_DIST += $(cli_tests) $(long_tests) $(slow_tests) \
-    tests/cli/helper.bash tests/cli/emit.bash tests/cli/figures.bash tests/cli/mps.bash tests/cli/probe.bash tests/cli/slurm.bash \
+    tests/cli/helper.bash tests/cli/emit.bash tests/cli/figures.bash tests/cli/mps.bash tests/cli/parked.bash tests/cli/probe.bash tests/cli/slurm.bash \
     tests/cli/record-types.awk tests/cli/cluster.bash tests/cli/kubernetes_fields.py \
     tests/slurm/cluster tests/systemd/machine
 if HAVE_BATS

@@ -144,6 +144,23 @@ static bool stop_is_set(const struct supervisor *supervisor)
     return atomic_load(&supervisor->process.shm.header->stop);
 }
 
+/* Whether it has a part in the assignment, or is held beside it. */
+static bool has_part(const struct supervisor *supervisor)
+{
+    const struct shm_header *header = supervisor->process.shm.header;
+    return supervisor->process.index < header->processes;
+}
+
+/* What the program as a whole did wrong stands in its first slot. */
+static void fail_first(const struct supervisor *supervisor, const char *what, const char *when)
+{
+    struct shm_slot *slot = slot_of(supervisor, 0);
+    char text[sizeof slot->error];
+    snprintf(text, sizeof text, "%s %s", what, when);
+    shm_slot_fail(slot, STATUS_WORKER, 0, text);
+    worker_set_state(&supervisor->process, slot, SHM_STATE_FAILED);
+}
+
 /* It has ended while it should have worked. */
 static void judge_early_end(const struct supervisor *supervisor)
 {
@@ -167,6 +184,14 @@ static const char *place_of(const struct supervisor *supervisor, unsigned number
     if (streams > 1)
         snprintf(out, 64, " in its thread %u, stream %u", number / streams, number % streams);
     return out;
+}
+
+/* It has ended while others work, and while it should have waited. */
+static void judge_idle_end(const struct supervisor *supervisor)
+{
+    char ending[64];
+    child_ending_text(supervisor->wait_status, ending, sizeof ending);
+    fail_first(supervisor, "ended while it was held for another layout:", ending);
 }
 
 /* It has ended after the stop: what it has recorded counts, unless an iteration was cut short that
@@ -199,12 +224,10 @@ static void judge_end(const struct supervisor *supervisor)
     bool by_us = supervisor->terminated || supervisor->killing;
     if (!by_us && status != 0) {
         /* Its threads have published; the last word is the program's. */
-        struct shm_slot *slot = slot_of(supervisor, 0);
-        char text[sizeof slot->error];
-        snprintf(text, sizeof text, "ended with %s after it was asked to stop",
+        char what[80];
+        snprintf(what, sizeof what, "ended with %s",
                  child_ending_text(status, ending, sizeof ending));
-        shm_slot_fail(slot, STATUS_WORKER, 0, text);
-        worker_set_state(&supervisor->process, slot, SHM_STATE_FAILED);
+        fail_first(supervisor, what, "after it was asked to stop");
     }
 }
 
@@ -228,8 +251,12 @@ static void note_end(struct supervisor *supervisor, int wait_status)
         i++;
     if (words_end(&supervisor->words))
         publish_words(supervisor);
+    /* Its crew serves nothing more. */
+    atomic_store(&shm_process_at(&supervisor->process.shm, supervisor->process.index)->parked, 0);
     if (stop_is_set(supervisor))
         judge_end(supervisor);
+    else if (!has_part(supervisor))
+        judge_idle_end(supervisor);
     else
         judge_early_end(supervisor);
     /* What it has left over has no reason to live. */
@@ -436,6 +463,8 @@ static enum status start(struct supervisor *supervisor, const struct program_cal
 
 static bool all_done(const struct supervisor *supervisor)
 {
+    if (!has_part(supervisor))
+        return state_of(supervisor, 0) != SHM_STATE_FAILED;
     for (unsigned t = 0; t < slots_of(supervisor); t++)
         if (state_of(supervisor, t) != SHM_STATE_DONE)
             return false;

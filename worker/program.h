@@ -18,6 +18,10 @@
  * (cut_off): that may have been an MPS client at work.
  *
  * A program that ends before the stop fails its slots. Exit status 0: all of them are done.
+ *
+ * One program may serve several assignments: the client library holds it between two of them, and
+ * parks it (shm/shm.h). The supervisor has no part in that; when the program ends, it withdraws
+ * that it has parked.
  */
 #pragma once
 

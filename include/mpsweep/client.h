@@ -29,6 +29,10 @@
  * next. Where a call would wait for other handles of the same thread, which then could never go on,
  * it fails the layout with a line that names them, and does not wait.
  *
+ * One start of a program serves several layouts where it can (mpsweep_client(3)): at the end of one
+ * its handles wait in mpsweep_begin() until the next one begins. A handle without a part in a
+ * layout, as the second thread of a layout with one, waits there, too.
+ *
  * A program that mpsweep has not started gets NULL, which every function takes: nothing is
  * measured, and mpsweep_begin() always returns 1, so that a service runs as it would without
  * mpsweep.
@@ -72,33 +76,40 @@ static inline struct mpsweep *mpsweep_open(int number)
 }
 
 /*
- * To be called once, when the thread could serve: models are loaded, the GPU has been used (which
+ * To be called when the thread could serve: models are loaded, the GPU has been used (which
  * is how mpsweep proves that the process runs over MPS or not), what is slow the first time has
  * been done. Waits for all threads of all processes, and for the common start; with several streams
  * the last handle of a thread does, and the others return at once. Returns 1 to begin, 0 if there
  * is nothing to do any more. Without it the first mpsweep_begin() or mpsweep_try_begin() reports
- * this.
+ * this. Once is enough; between two layouts it waits for the next one, as mpsweep_begin() does.
  */
 int mpsweep_ready(struct mpsweep *handle);
 
 /*
  * Begins an iteration; with --rate it waits for the planned start. Returns 1 to run one, 0 when
- * enough was measured and the program is to end. A program that goes on is sent SIGTERM.
+ * enough was measured and the program is to end. A program that goes on is sent SIGTERM. Where
+ * mpsweep lets the program serve another layout, it waits between the two: nothing may be at work
+ * on the GPU then.
  */
 int mpsweep_begin(struct mpsweep *handle);
 
 /* The same without waiting: -1 where mpsweep_begin() would, before the common start, before the
- * planned one, and with --iterations after the last one. For threads that poll several handles, and
- * for bindings that hold a lock. */
+ * planned one, between two layouts, and with --iterations after the last one. For threads that poll
+ * several handles, and for bindings that hold a lock. */
 int mpsweep_try_begin(struct mpsweep *handle);
 
 /* Ends the iteration, which counts. Returns 1 if there are to be more, 0 as mpsweep_begin(). */
 int mpsweep_end(struct mpsweep *handle);
 
+/* The same for bindings: 2 where more follow in another layout only, if at all, so that
+ * mpsweep_ready(), which waits for that, can come before a loop enters its body. */
+int mpsweep_end_or_hold(struct mpsweep *handle);
+
 /* Ends the iteration, which does not count, as after an exception. */
 void mpsweep_cancel(struct mpsweep *handle);
 
-/* Whether enough was measured: for loops that do not begin iterations all the time. */
+/* Whether enough was measured, in all layouts: for loops that do not begin iterations all the time.
+ */
 int mpsweep_stop_requested(const struct mpsweep *handle);
 
 /* Something went wrong: the layout gets no number, and mpsweep shows the text: one line of

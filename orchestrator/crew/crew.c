@@ -9,6 +9,9 @@ enum status crew_make(struct crew *crew, const struct point *point, unsigned slo
 {
     *crew = (struct crew)CREW_EMPTY;
     crew->started_for = *point;
+    /* A program has as many threads as it is started with. */
+    if (point_is_program(point))
+        crew->started_for.threads = slots_most / point_streams(point);
     enum status status = shm_create(settings, point_processes(point), slots_most, &crew->shm);
     if (status == STATUS_OK)
         status = pool_make(point_processes(point), &crew->pool);
@@ -61,6 +64,13 @@ enum status crew_spawn(struct crew *crew, const struct session *session, unsigne
     const struct program program = program_of(crew);
     return point_is_program(&crew->started_for) ? program_spawn(&program, session, index)
                                                 : worker_spawn(crew, session, index);
+}
+
+void crew_bind(struct crew *crew)
+{
+    const struct program program = program_of(crew);
+    if (point_is_program(&crew->started_for))
+        program_bind(&program);
 }
 
 bool crew_is_fit(struct crew *crew, struct session *session, const struct point *point)

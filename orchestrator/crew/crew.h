@@ -35,6 +35,10 @@ enum status crew_make(struct crew *crew, const struct point *point, unsigned slo
 /* Starts process number index. */
 enum status crew_spawn(struct crew *crew, const struct session *session, unsigned index);
 
+/* Of a crew that has parked, before a further assignment is handed out: binds programs to the CPUs
+ * of its workers. Workers of ours bind themselves. */
+void crew_bind(struct crew *crew);
+
 /* Whether it can serve the point now: the point fits, and all its processes and daemons are alive.
  */
 bool crew_is_fit(struct crew *crew, struct session *session, const struct point *point);

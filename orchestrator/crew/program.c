@@ -15,6 +15,7 @@
 #include "common/child.h"
 #include "common/clock.h"
 #include "common/paths.h"
+#include "common/process_tree.h"
 #include "orchestrator/crew/environment.h"
 #include "orchestrator/plan/placeholders.h"
 #include "orchestrator/crew/ports.h"
@@ -232,6 +233,30 @@ enum status program_spawn(const struct program *program, const struct session *s
     word_list_release(&words);
     word_list_release(&set);
     return status;
+}
+
+/* Where it is bound, all of it is: a process that it has started, too, as a server. */
+static void bind_one(const struct program *program, unsigned index)
+{
+    const struct shm_header *header = program->shm->header;
+    uint64_t cpus[WORK_CPUS / 64] = {0};
+    bool any = false;
+    for (unsigned i = 0; i < shm_slots(header); i++)
+        for (unsigned word = 0; word < WORK_CPUS / 64; word++)
+            cpus[word] |= shm_slot_at(program->shm, index, i)->cpus[word];
+    for (unsigned word = 0; word < WORK_CPUS / 64; word++)
+        any |= cpus[word] != 0;
+    if (!any)
+        return;
+    int refused = process_tree_bind(program->pool->children[index].pid, cpus, sizeof cpus);
+    for (unsigned i = 0; i < shm_slots(header); i++)
+        shm_slot_at(program->shm, index, i)->bind_errno = refused;
+}
+
+void program_bind(const struct program *program)
+{
+    for (unsigned p = 0; p < program->shm->header->processes; p++)
+        bind_one(program, p);
 }
 
 enum status program_end_orphans(const struct program *program)

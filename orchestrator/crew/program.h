@@ -20,6 +20,10 @@ struct program {
 enum status program_spawn(const struct program *program, const struct session *session,
                           unsigned index);
 
+/* Binds the programs that have a part in a further assignment to the CPUs of their workers there,
+ * and notes in the slots what the kernel refuses. To be called while they are held. */
+void program_bind(const struct program *program);
+
 /* When the supervisors have ended: ends what those left behind that were killed. program_spawn()
  * has made these processes our children. Errors as from child_end_adopted(). */
 enum status program_end_orphans(const struct program *program);

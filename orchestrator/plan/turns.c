@@ -1,7 +1,9 @@
 #include "orchestrator/plan/turns.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "orchestrator/plan/placeholders.h"
 #include "orchestrator/plan/plugin.h"
 #include "orchestrator/plan/settings.h"
 #include "orchestrator/plan/shares.h"
@@ -10,7 +12,8 @@
 struct member {
     size_t point, group;
     unsigned processes;
-    size_t rank; /* its place in the random order */
+    unsigned threads; /* of a program, which has as many as it was started with; of others 0 */
+    size_t rank;      /* its place in the random order */
 };
 
 static bool same_shares(const struct point_shares *a, const struct point_shares *b,
@@ -32,9 +35,53 @@ static bool may_idle(const struct point *started_for, const struct point *point)
            started - processes <= TURNS_IDLE_MOST * processes;
 }
 
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* Whether a word is the same for both. */
+static bool same_filled(const char *a, const char *b, bool same_processes, bool same_threads)
+{
+    if (!a || !b)
+        return a == b;
+    return strcmp(a, b) == 0 && (same_processes || !placeholders_use(a, PLACEHOLDER_PROCESSES)) &&
+           (same_threads || !placeholders_use(a, PLACEHOLDER_THREADS));
+}
+
+static bool same_requests(const struct point_requests *a, const struct point_requests *b,
+                          bool same_processes, bool same_threads)
+{
+    return same_filled(a->request, b->request, same_processes, same_threads) &&
+           same_filled(a->ready, b->ready, same_processes, same_threads) &&
+           same_text(a->header, b->header) && same_text(a->body, b->body) &&
+           same_text(a->expect, b->expect) && same_text(a->arrivals, b->arrivals) &&
+           a->timeout_ns == b->timeout_ns;
+}
+
+/* A program has its command, its streams and its CPUs from its start, and threads beyond those of a
+ * point are held, where each waits by itself. A server does not know how many there are. */
+static bool may_share_program(const struct point *a, const struct point *b)
+{
+    const struct point_program *left = &a->program, *right = &b->program;
+    bool same_processes = a->processes == b->processes, same_threads = a->threads == b->threads;
+    if (point_streams(a) != point_streams(b) || a->bind != b->bind || b->threads > a->threads ||
+        (!same_threads && (point_streams(a) > 1 || point_is_server(a))))
+        return false;
+    size_t i = 0;
+    while (left->command[i] &&
+           same_filled(left->command[i], right->command[i], same_processes, same_threads))
+        i++;
+    return !left->command[i] && !right->command[i] && left->seed == right->seed &&
+           same_text(left->log, right->log) && same_text(left->tick, right->tick) &&
+           same_requests(&left->requests, &right->requests, same_processes, same_threads);
+}
+
 /* A plug-in may leave anything behind in its process: that is shared with itself alone. */
 static bool may_share(const struct point *a, const struct point *b)
 {
+    if (point_is_program(a) || point_is_program(b))
+        return point_is_program(a) && point_is_program(b) && may_share_program(a, b);
     if (a->work.workload != WORKLOAD_PLUGIN && b->work.workload != WORKLOAD_PLUGIN)
         return true;
     return plugin_is_same(a, b);
@@ -43,9 +90,6 @@ static bool may_share(const struct point *a, const struct point *b)
 bool turns_serves(const struct point *started_for, const struct point *point)
 {
     const struct point *a = started_for, *b = point;
-    /* A program ends with its point. */
-    if (a->work.workload == WORKLOAD_PROGRAM || b->work.workload == WORKLOAD_PROGRAM)
-        return false;
     if (point_over_mps(a) != point_over_mps(b) || point_gpus(a) != point_gpus(b) ||
         !may_idle(a, b) || !may_share(a, b))
         return false;
@@ -66,11 +110,14 @@ static bool gives_the_same(const struct point *started_for, const struct point *
            (!point_over_mps(point) || idle * TURNS_WORK_PER_IDLE <= point->processes);
 }
 
-static int more_processes_first(const void *a, const void *b)
+/* The larger ones first, which can serve the others. */
+static int larger_first(const void *a, const void *b)
 {
     const struct member *x = a, *y = b;
     if (x->processes != y->processes)
         return x->processes < y->processes ? 1 : -1;
+    if (x->threads != y->threads)
+        return x->threads < y->threads ? 1 : -1;
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
@@ -79,7 +126,7 @@ static int by_group(const void *a, const void *b)
     const struct member *x = a, *y = b;
     if (x->group != y->group)
         return x->group < y->group ? -1 : 1;
-    return more_processes_first(a, b);
+    return larger_first(a, b);
 }
 
 /* Puts each member into the first group whose leader's crew can serve it. Sorted as they are, the
@@ -111,10 +158,14 @@ static enum status bring_together(const struct plan *plan, unsigned seed, unsign
         status = status_set(STATUS_MEMORY, "out of memory");
         goto out;
     }
-    for (size_t i = 0; i < count; i++)
-        members[i] = (struct member){
-            .point = order[i], .processes = plan->points[order[i]].processes, .rank = i};
-    qsort(members, count, sizeof *members, more_processes_first);
+    for (size_t i = 0; i < count; i++) {
+        const struct point *point = &plan->points[order[i]];
+        members[i] = (struct member){.point = order[i],
+                                     .processes = point->processes,
+                                     .threads = point_is_program(point) ? point->threads : 0,
+                                     .rank = i};
+    }
+    qsort(members, count, sizeof *members, larger_first);
     size_t groups = find_groups(plan, members, count, leaders);
     plan_order(groups, seed, round, shuffled);
     for (size_t i = 0; i < count; i++)

@@ -5,7 +5,14 @@
  *
  * A process can serve whatever leaves its environment and its context as they are: any threads,
  * binding and workload; but points of a plug-in share processes only with those of the same plug-in
- * with the same options. Pure functions; no process is touched here.
+ * with the same options.
+ *
+ * A program of the user's serves the points of its own command, once the placeholders are filled
+ * in, that differ in nothing that it was started with: environment, streams and binding. Threads
+ * beyond those of a point are held (shm/shm.h), as processes are; a point with more of them needs
+ * another start. With several streams, and of a server, the threads must be as many.
+ *
+ * Pure functions; no process is touched here.
  */
 #pragma once
 
@@ -37,7 +44,8 @@ bool turns_serves(const struct point *started_for, const struct point *point);
  *
  * Without reuse, and with seed 0, the order is that of plan_order(). With reuse, points that can
  * share a crew are brought together: the groups come in random order, the points within a group
- * too, but those of more processes first, which can serve the others. With seed 0 reuse is
+ * too, but those of more processes, and of programs those of more threads, first, which can serve
+ * the others. With seed 0 reuse is
  * between neighbours in the plan only. STATUS_MEMORY is the only error.
  */
 enum status turns_make(const struct plan *plan, const bool *done, unsigned seed, unsigned round,

@@ -96,7 +96,10 @@ enum status round_assign(struct round *round)
     if (status == STATUS_OK) {
         round_deal_mix(round);
         round_deal_partitions(round);
+        round->shm.header->keeps = round->turn->keeps;
     }
+    if (status == STATUS_OK && round->result->reused)
+        crew_bind(crew);
     if (status == STATUS_OK)
         shm_assign(&round->shm);
     return status;

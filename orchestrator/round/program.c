@@ -213,11 +213,11 @@ static enum status look_at_daemon(struct round *round, unsigned daemon, unsigned
                                              sizeof clients / sizeof clients[0], &count);
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {
         unsigned p = 0;
-        while (p < point_processes(point) && !process_descends(clients[i], round->children[p].pid))
+        while (p < round->crew->pool.count && !process_descends(clients[i], round->children[p].pid))
             p++;
-        if (p == point_processes(point))
+        if (p == round->crew->pool.count)
             round->result->other_clients++;
-        else if (daemons == 1 || point_gpu_of(point, p) == daemon)
+        else if (p < point_processes(point) && (daemons == 1 || point_gpu_of(point, p) == daemon))
             attached[p] = true;
     }
     return status;

@@ -8,6 +8,9 @@
 /* Contexts are made one after the other: each may take this much longer. */
 #define READY_CONTEXT_NS (NS_PER_S / 2)
 
+/* What a program gets to come back for more after its last iteration. */
+#define HELD_NS (2 * NS_PER_S)
+
 /* What a worker gets to drain after another one failed. */
 #define FAILED_GRACE_NS (5 * NS_PER_S)
 
@@ -100,11 +103,32 @@ static enum status unstopped(const struct round *round)
                       round_gpus_text(round, round_failed_gpus(round), name), seconds);
 }
 
-/* After the stop: every worker publishes its results and parks. STATUS_TIMEOUT: not all did. */
+/* Whether no program has an iteration that is still to count. */
+static bool all_are_between(const struct round *round)
+{
+    for (unsigned i = 0; i < point_workers(round->point); i++) {
+        const struct shm_slot *slot = round_slot(round, i);
+        if (atomic_load_explicit(&slot->at_work, memory_order_acquire) &&
+            atomic_load_explicit(&slot->state, memory_order_acquire) < SHM_STATE_DONE)
+            return false;
+    }
+    return true;
+}
+
+/* After the stop: every worker publishes its results and parks. STATUS_TIMEOUT: not all did. A
+ * program that does not come back for more soon after its last iteration does other things. */
 static enum status park(struct round *round)
 {
-    return round_wait_until(round, all_parked, clock_now_ns() + round->limits->timeout_ns, NULL,
-                            NULL);
+    uint64_t timeout_ns = round->limits->timeout_ns, until_ns = clock_now_ns() + timeout_ns;
+    if (point_is_program(round->point)) {
+        uint64_t half_ns = clock_now_ns() + timeout_ns / 2;
+        enum status status = round_wait_until(round, all_are_between, half_ns, NULL, NULL);
+        if (status != STATUS_OK)
+            return status;
+        uint64_t held_ns = clock_now_ns() + HELD_NS;
+        until_ns = held_ns < until_ns ? held_ns : until_ns;
+    }
+    return round_wait_until(round, all_parked, until_ns, NULL, NULL);
 }
 
 /* Of a process that something within it has ended, and with success, before its workers had
@@ -128,15 +152,21 @@ static enum status check_done(const struct round *round)
  */
 static enum status drain(struct round *round)
 {
-    bool tainted = false;
-    uint64_t grace_ns = round->limits->timeout_ns;
+    bool tainted = false, program = point_is_program(round->point);
+    uint64_t grace_ns = round->limits->timeout_ns, begin_ns = clock_now_ns();
     enum status status;
-    if (round->turn->keeps && !point_is_program(round->point)) {
+    if (round->turn->keeps) {
         status = park(round);
-        /* What is measured is kept, also when there will be no next point. */
-        if (status != STATUS_TIMEOUT && status != STATUS_INTERRUPTED)
+        /* What is measured is kept, also when there will be no next point; of a program also when
+         * it ends or does not come back, which is judged when all have ended. */
+        if (status == STATUS_OK ||
+            (status != STATUS_TIMEOUT && status != STATUS_INTERRUPTED && !program))
             return status;
-        grace_ns = status == STATUS_TIMEOUT ? 0 : grace_ns;
+        uint64_t took_ns = clock_now_ns() - begin_ns;
+        if (program)
+            grace_ns -= took_ns < grace_ns ? took_ns : grace_ns;
+        else
+            grace_ns = status == STATUS_TIMEOUT ? 0 : grace_ns;
     }
     status = crew_end(round->crew, round->session, grace_ns, &tainted);
     if (status != STATUS_OK)

@@ -58,6 +58,10 @@ enum status round_ended_process(const struct round *round, unsigned index)
         return status;
     if (point_is_program(round->point)) {
         char text[128];
+        const struct shm_slot *first = shm_slot_at(&round->shm, index, 0);
+        /* It may have no part in the point. */
+        if (atomic_load_explicit(&first->state, memory_order_acquire) == SHM_STATE_FAILED)
+            return round_program_failed(round, index, STATUS_WORKER, first->error);
         snprintf(text, sizeof text, "lost its supervisor: %s",
                  child_ending_text(child->wait_status, ending, sizeof ending));
         return round_program_failed(round, index, STATUS_WORKER, text);

@@ -3,6 +3,7 @@
 # and what happens when they end between two points.
 
 load helper
+load parked
 
 # Worker processes that are counted: each writes a line when it starts.
 counted_workers() {
@@ -15,8 +16,6 @@ counted_workers() {
   chmod +x "$WORK/programs/mpsweep-worker"
   export MPSWEEP_LIBEXEC_DIR=$WORK/programs
 }
-
-has_lines() { [ "$(wc -l <r.jsonl)" -ge "$1" ]; } 2>/dev/null
 
 # starts COUNT OPTIONS...: a sweep that measures all its points with COUNT worker processes.
 starts() {
@@ -248,39 +247,12 @@ faulty() {
 
 # -- between two points ----------------------------------------------------------------------------
 
-# begin_parked LAYOUT: a sweep of three points on the same processes that is held up between the
-# first and the second one: its line about the first does not fit into the pipe that is its standard
-# error. The workers have parked by then.
-begin_parked() {
-  mkfifo errors
-  exec 8<>errors
-  dd if=/dev/zero of=errors bs=4096 count=1000 oflag=nonblock 2>/dev/null || true
-  env --default-signal=INT,HUP,TERM "$MPSWEEP" sweep --device emulated --duration 0.05 \
-    --warmup 0.02 --precision 100 --rounds 1 -l "$1" --kernels 5,6,7 --seed 0 -o r.jsonl \
-    >out 2>errors 3>&- 8>&- &
-  PID=$!
-  await $PATIENCE has_lines 2
-  [ -n "$(workers_of "$PID")" ]
-}
-
-# Lets it continue; its later output has room.
-let_go() { dd bs=65536 count=1 <&8 >/dev/null 2>&1; }
-
-# Waits for its end; its output is in err.
-finish_parked() {
-  finish
-  dd bs=65536 count=1 iflag=nonblock <&8 >err 2>/dev/null || true
-  exec 8>&-
-}
-
-has_ended() { [ ! -e "/proc/$1" ] || grep -q '^State:.*zombie' "/proc/$1/status"; }
-
 guard() { children_named "$PID" mpsweep-guard; }
 
 # killed_while_parked LAYOUT
 killed_while_parked() {
   local victim
-  begin_parked "$1"
+  begin_parked -l "$1" --kernels 5,6,7
   victim=$(workers_of "$PID" | tail -1)
   kill -KILL "$victim"
   await $PATIENCE has_ended "$victim"
@@ -301,7 +273,7 @@ killed_while_parked() {
 
 @test "the MPS daemon dies between two points: no number without it, and the sweep continues" {
   local daemon
-  begin_parked processes+mps:2
+  begin_parked -l processes+mps:2 --kernels 5,6,7
   daemon=$(children_named "$(guard)" mpsweep-emulated-mps-control)
   [ -n "$daemon" ]
   kill -KILL "$daemon"
@@ -327,7 +299,7 @@ killed_while_parked() {
 interrupted_while_parked() {
   # Slow to end: a sweep that did not wait for them would be gone before.
   local -x MPSWEEP_EMULATED_FAULT=cuModuleUnload=slow:1500
-  begin_parked "$2"
+  begin_parked -l "$2" --kernels 5,6,7
   kill -"$1" "$PID"
   let_go
   finish_parked
@@ -345,7 +317,7 @@ interrupted_while_parked() {
 
 # killed_itself_while_parked LAYOUT: that nothing is left is looked at after every test.
 killed_itself_while_parked() {
-  begin_parked "$1"
+  begin_parked -l "$1" --kernels 5,6,7
   kill -KILL "$PID"
   finish_parked
   [ "$STATUS" -eq 137 ]

@@ -20,6 +20,9 @@
 static const char *mode = "";
 static int process_number;
 
+/* Layouts that this start has served. */
+static _Atomic unsigned served;
+
 static int is(const char *name)
 {
     return process_number == 1 && strcmp(mode, name) == 0;
@@ -81,6 +84,8 @@ static void leave_child(void)
 
 static void misbehave_within(struct mpsweep *worker, unsigned long done)
 {
+    if (served && is("crash-second"))
+        raise(SIGKILL);
     if (done < 5)
         return;
     if (is("exit-running"))
@@ -100,6 +105,43 @@ static void go_on_for_ever(struct mpsweep *worker)
         nap();
         mpsweep_end(worker);
     }
+}
+
+/* After an iteration. Returns whether to go on. */
+static int misbehave_between(int answer)
+{
+    served += answer == 2;
+    if (answer == 2 && is("not-back"))
+        pause_for_ever();
+    return answer != 2 || !is("leave");
+}
+
+/* Of three processes the last one crashes while it is held, when the first signals that the next
+ * layout has begun, of which there is no end before. */
+static void signal_crash(void)
+{
+    if (strcmp(mode, "crash-held") != 0 || process_number != 0 || served == 0)
+        return;
+    FILE *file = fopen("crash-now", "w");
+    if (file)
+        fclose(file);
+    pause_for_ever();
+}
+
+static void *crash_when_signalled(void *argument)
+{
+    while (access("crash-now", F_OK) != 0)
+        nap();
+    raise(SIGKILL);
+    return argument;
+}
+
+static int start_crash(void)
+{
+    pthread_t id;
+    if (strcmp(mode, "crash-held") != 0 || process_number != 2)
+        return 0;
+    return pthread_create(&id, NULL, crash_when_signalled, NULL);
 }
 
 static void close_all(struct mpsweep **workers, int count)
@@ -163,8 +205,10 @@ static void *serve(void *argument)
         pause_for_ever();
     while (mpsweep_begin(worker)) {
         misbehave_within(worker, done++);
+        signal_crash();
         nap();
-        mpsweep_end(worker);
+        if (!misbehave_between(mpsweep_end_or_hold(worker)))
+            break;
     }
     if (is("ignore-stop") || is("ignore-all"))
         go_on_for_ever(worker);
@@ -233,7 +277,7 @@ int main(int argc, char **argv)
     if (is("more") || is("beyond"))
         threads++;
     pthread_t *ids = calloc((size_t)threads + 1, sizeof *ids);
-    if (!ids)
+    if (!ids || start_crash() != 0)
         return 93;
     for (long t = 0; t < threads; t++)
         if (pthread_create(&ids[t], NULL, serve,

@@ -41,6 +41,9 @@ void lay_out(const struct shm_settings *settings)
     setenv(CLIENT_VARIABLE, getenv("LINE"), 1);
     shm_assign(&shm);
     shm_reset(&shm, settings, 1, THREADS / (settings->streams ? settings->streams : 1));
+    /* As if it were another process, too. */
+    for (unsigned i = 0; i < THREADS; i++)
+        atomic_store(&slot_of(i)->opened, SHM_OPENED_NOT);
 }
 
 struct shm_slot *slot_of(unsigned thread)

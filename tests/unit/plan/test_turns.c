@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -130,6 +131,112 @@ static void workers_serve_what_their_context_and_environment_fit(void **state)
         set(rows[i].option, rows[i].values);
         if (serves() != rows[i].serves)
             fail_msg("%s %s", option_table[rows[i].option].name, rows[i].values);
+    }
+}
+
+/* The two points of a plan of a program, whose command is those words. */
+static bool program_serves(const char *layouts, const char *word)
+{
+    static char name[] = "true", argument[128];
+    static char *command[3] = {name};
+    snprintf(argument, sizeof argument, "%s", word ? word : "");
+    command[1] = word ? argument : NULL;
+    set(OPTION_LAYOUT, layouts);
+    job.command = command;
+    bool answer = serves();
+    job.command = NULL;
+    return answer;
+}
+
+static void programs_serve_what_their_start_fits(void **state)
+{
+    static const struct {
+        const char *layouts, *word;
+        bool serves;
+    } rows[] = {
+        {"processes+mps:4,2", NULL, true},
+        {"processes+mps:4,2", "{process} {port} {seed} {gpu} {threads} {streams}", true},
+        {"processes+mps:4,2", "{processes}", false},
+        {"hybrid:4x2,4x1", "{processes} {port}", true},
+        {"hybrid:4x2,4x1", "--threads={threads}", false},
+        {"hybrid:4x2,2x1", NULL, true},
+        {"hybrid:4x2,2x2", "{threads}", true},
+        /* Threads cannot be added to a process, nor processes to a crew. */
+        {"hybrid:4x1,4x2", NULL, false},
+        {"hybrid:4x2,2x3", NULL, false},
+        {"hybrid:2x2,4x1", NULL, false},
+        {"threads:4,2", NULL, true},
+        {"threads:4,processes:1", NULL, true},
+        {"processes:2,1", NULL, false},
+        {"processes:4,processes+mps:4", NULL, false},
+        {"processes+mps:33,2", NULL, false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        end(state);
+        plan_rig_begin(state);
+        if (program_serves(rows[i].layouts, rows[i].word) != rows[i].serves)
+            fail_msg("%s %s", rows[i].layouts, rows[i].word ? rows[i].word : "");
+    }
+}
+
+static void programs_serve_their_own_settings(void **state)
+{
+    static const struct {
+        enum option_id option;
+        const char *values;
+        bool serves;
+    } rows[] = {
+        {OPTION_RATE, "closed,100", true},        {OPTION_RATE, "100,200", true},
+        {OPTION_BIND, "near,none", false},        {OPTION_STREAMS, "1,2", false},
+        {OPTION_CONNECTIONS, "default,8", false}, {OPTION_ACTIVE_THREAD_PERCENTAGE, "50,30", false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        end(state);
+        plan_rig_begin(state);
+        set(rows[i].option, rows[i].values);
+        if (program_serves("processes+mps:4", NULL) != rows[i].serves)
+            fail_msg("%s %s", option_table[rows[i].option].name, rows[i].values);
+    }
+    /* Which streams a thread polls is fixed when it has opened them. */
+    for (int same = 0; same < 2; same++) {
+        end(state);
+        plan_rig_begin(state);
+        set(OPTION_STREAMS, "2");
+        assert_int_equal(program_serves(same ? "hybrid:4x2,2x2" : "hybrid:4x2,4x1", NULL), same);
+    }
+}
+
+static void a_server_serves_as_many_threads(void **state)
+{
+    (void)state;
+    assert_true(program_serves("hybrid:4x2,4x1", NULL));
+    for (int i = 0; i < 2; i++)
+        plan.points[i].program.requests.request = "GET http://127.0.0.1:{port}/";
+    assert_false(turns_serves(&plan.points[0], &plan.points[1]));
+    plan.points[1].threads = plan.points[0].threads;
+    assert_true(turns_serves(&plan.points[0], &plan.points[1]));
+    plan.points[1].program.requests.body = "another";
+    assert_false(turns_serves(&plan.points[0], &plan.points[1]));
+}
+
+static void programs_of_more_threads_come_first(void **state)
+{
+    static char name[] = "true";
+    static char *command[] = {name, NULL};
+    (void)state;
+    set(OPTION_LAYOUT, "threads:1-4,processes+mps:4,hybrid:4x2,4x4,3x4,2x8");
+    job.command = command;
+    make_room();
+    job.command = NULL;
+    for (unsigned seed = 1; seed < 50; seed++) {
+        make(NULL, seed, 0, true);
+        /* threads, 4×4 with what it serves, and 2×8, which it does not. */
+        assert_int_equal(starts(), 3);
+        for (size_t i = 0, first = 0; i < count; i++) {
+            first = turns[i].starts ? i : first;
+            assert_true(turns_serves(point_of(first), point_of(i)));
+            assert_int_equal(turns[first].slots_most, point_of(first)->threads);
+        }
     }
 }
 
@@ -276,6 +383,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(workers_serve_what_their_context_and_environment_fit,
                                         plan_rig_begin, end),
         cmocka_unit_test_setup_teardown(a_plugin_shares_with_itself, plan_rig_begin, end),
+        cmocka_unit_test_setup_teardown(programs_serve_what_their_start_fits, plan_rig_begin, end),
+        cmocka_unit_test_setup_teardown(programs_serve_their_own_settings, plan_rig_begin, end),
+        cmocka_unit_test_setup_teardown(a_server_serves_as_many_threads, plan_rig_begin, end),
+        cmocka_unit_test_setup_teardown(programs_of_more_threads_come_first, plan_rig_begin, end),
         cmocka_unit_test_setup_teardown(shares_are_compared_process_by_process, plan_rig_begin,
                                         end),
         cmocka_unit_test_setup_teardown(those_that_share_a_crew_are_neighbours, plan_rig_begin,

@@ -314,6 +314,9 @@ static void an_assignment_begins_anew(void **state)
     histogram_record(&slot->latency, 77);
     atomic_store(&slot->heartbeat, 5);
     shm_slot_fail(slot, STATUS_CUDA, 700, "first");
+    atomic_store(&slot->held, 1);
+    atomic_store(&slot->opened, SHM_OPENED_BEGUN);
+    shm.header->keeps = 1;
     atomic_store(&process->pid, 44);
     atomic_store(&process->mps, 1);
     atomic_store(&process->sms, 66);
@@ -324,7 +327,11 @@ static void an_assignment_begins_anew(void **state)
     const struct shm_settings settings = {.kernels = 8, .slice_ns = 2000};
     shm_reset(&shm, &settings, 3, 2);
     static const struct shm_slot untouched;
+    /* A program's thread has its handle still. */
+    assert_int_equal(atomic_load(&slot->opened), SHM_OPENED_TAKEN);
+    atomic_store(&slot->opened, SHM_OPENED_NOT);
     assert_memory_equal(slot, &untouched, sizeof untouched);
+    assert_int_equal(shm.header->keeps, 0);
     assert_int_equal(atomic_load(&process->mps), -1);
     assert_int_equal(atomic_load(&process->sms), 0);
     assert_int_equal(process->cpus[0], 0);
