@@ -11,8 +11,9 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* What mpsweep_end_or_hold() returns where nothing more follows in this layout. */
-#define END_HOLDS 2
+/* What mpsweep_end_or_hold() and mpsweep_stop_requested() return where nothing more follows in this
+ * layout, but another one may. */
+#define LAYOUT_ENDS 2
 
 /* False if the slot was failed meanwhile: that stays. */
 static bool advance(struct mpsweep *handle, enum shm_state state)
@@ -437,12 +438,12 @@ int client_end_answered(struct mpsweep *handle, uint64_t first_byte_ns, uint64_t
     }
     if (stopped(handle)) {
         publish(handle);
-        return handle->phase == PHASE_SERVED ? END_HOLDS : 0;
+        return handle->phase == PHASE_SERVED ? LAYOUT_ENDS : 0;
     }
     if (recorder_has_finished(&handle->recorder)) {
         end_recording(handle);
         handle->phase = PHASE_FINISHED;
-        return advance(handle, SHM_STATE_FINISHED) ? END_HOLDS : 0;
+        return advance(handle, SHM_STATE_FINISHED) ? LAYOUT_ENDS : 0;
     }
     return 1;
 }
@@ -487,6 +488,8 @@ EXPORT int mpsweep_stop_requested(const struct mpsweep *handle)
 {
     if (!handle)
         return 0;
+    if (handle->phase < PHASE_SERVED && handle->begin_ns && stopped(handle))
+        return stopped_for_good(handle) ? 1 : LAYOUT_ENDS;
     if (handle->phase < PHASE_SERVED)
         return stopped_for_good(handle);
     return handle->phase == PHASE_OVER || client_is_dismissed(handle);

@@ -221,10 +221,12 @@ class Worker:
         return not self._over
 
     def stop_requested(self):
-        """Looks now: for loops that do not begin iterations all the time."""
-        if self._handle and self._functions.stop_requested(self._argument):
+        """Looks now: for loops that do not begin iterations all the time. Within an iteration it is
+        about this layout, else about all."""
+        answer = self._functions.stop_requested(self._argument) if self._handle else 0
+        if answer == 1:
             self._over = True
-        return self._over
+        return self._over or answer != 0
 
     def fail(self, text):
         """Something is wrong: the layout gets no number."""

@@ -109,7 +109,7 @@ int mpsweep_end_or_hold(struct mpsweep *handle);
 void mpsweep_cancel(struct mpsweep *handle);
 
 /* Whether enough was measured, in all layouts: for loops that do not begin iterations all the time.
- */
+ * Within an iteration also, as 2, whether enough was measured in this layout. */
 int mpsweep_stop_requested(const struct mpsweep *handle);
 
 /* Something went wrong: the layout gets no number, and mpsweep shows the text: one line of

@@ -101,12 +101,19 @@ enum status crew_end(struct crew *crew, struct session *session, uint64_t grace_
     return status;
 }
 
+/* Whether it is an MPS client that may have had work on the GPU when it ended. */
+static bool was_cut_off(const struct crew *crew, unsigned process)
+{
+    return point_over_mps(&crew->started_for) &&
+           atomic_load(&shm_process_at(&crew->shm, process)->cut_off);
+}
+
 bool crew_taint(const struct crew *crew, struct session *session, bool failures)
 {
     bool any = false;
     for (unsigned p = 0; p < crew->pool.count; p++) {
         const struct gpu_child *child = &crew->pool.children[p];
-        if (!child->forced && (!failures || child->wait_status == 0))
+        if (!child->forced && (!failures || child->wait_status == 0) && !was_cut_off(crew, p))
             continue;
         daemons_taint(session->daemons, child->gpu);
         any = true;

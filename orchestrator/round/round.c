@@ -181,9 +181,6 @@ static enum status drain(struct round *round)
     for (unsigned p = 0; p < round->crew->pool.count && status == STATUS_OK; p++)
         if (round->children[p].wait_status != 0)
             status = round_ended_process(round, p);
-    for (unsigned p = 0; p < round->crew->pool.count; p++)
-        if (atomic_load(&shm_process_at(&round->shm, p)->cut_off) && point_over_mps(round->point))
-            daemons_taint(round->session->daemons, round->children[p].gpu);
     return status == STATUS_OK ? check_done(round) : status;
 }
 

@@ -17,7 +17,7 @@
 /* Iterations in a window, of the layout where they are shortest. */
 #define WINDOW_ITERATIONS 10.0
 
-/* Looks at a program, which starts anew for each, are at least so long, as a share of the start. */
+/* Looks at a program that starts anew for them are at least so long, as a share of the start. */
 #define WINDOW_START_SHARE 0.25
 
 /* Nor does a window that was made longer take more than this share of the budget. */
@@ -70,14 +70,14 @@ bool tune_pace_hangs(const struct tune *tune, const struct point *point, double 
 }
 
 double tune_pace_window_s(const struct tune *tune, const struct point *point, enum tune_stage stage,
-                          double window_s)
+                          bool starts, double window_s)
 {
     const struct tune_pace *pace = &tune->pace;
     double least_s = WINDOW_ITERATIONS * pace->iteration_s;
     /* How long its iterations and its start take is known from the first window. */
     if (point_is_program(point) && pace->iteration_s <= 0.0)
         least_s = tune->rules.final_s;
-    else if (point_is_program(point) && stage != TUNE_STAGE_FINAL)
+    else if (point_is_program(point) && stage != TUNE_STAGE_FINAL && starts)
         least_s = fmax(least_s, WINDOW_START_SHARE / LATE_START * late_start_s(pace, point));
     return fmax(window_s, fmin(least_s, WINDOW_BUDGET_SHARE * pace->budget_s));
 }

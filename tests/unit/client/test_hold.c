@@ -153,10 +153,12 @@ static void more_may_follow_until_the_last_assignment(void **state)
         assert_int_equal(mpsweep_try_begin(worker), 1);
         assert_int_equal(mpsweep_end(worker), 1);
         assert_int_equal(mpsweep_begin(worker), 1);
-        shm_stop(&shm, UINT64_MAX);
         assert_int_equal(mpsweep_stop_requested(worker), 0);
+        shm_stop(&shm, UINT64_MAX);
+        assert_int_equal(mpsweep_stop_requested(worker), 2); /* within an iteration */
         /* Only bindings see the difference. */
         assert_int_equal(trial ? mpsweep_end(worker) : mpsweep_end_or_hold(worker), trial ? 1 : 2);
+        assert_int_equal(mpsweep_stop_requested(worker), 0);
         assert_int_equal(state_of(0), SHM_STATE_DONE);
         assert_int_equal(mpsweep_end(worker), 1);
         assert_int_equal(atomic_load(&slot_of(0)->held), 0);

@@ -5,7 +5,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/process.h"
+#include "common/process_tree.h"
 
 /* A child under a name of its own, which has it when this returns, and lives until end_child(). */
 static pid_t start_child(const char *name)
@@ -163,6 +166,27 @@ static void a_command_is_printable_and_fits(void **state)
     assert_string_equal(process_command(pid, text, sizeof text), "");
 }
 
+static void descendants_are_bound_and_the_root_is_not(void **state)
+{
+    (void)state;
+    cpu_set_t before, now;
+    uint64_t none[1024 / 64] = {0}, first[1024 / 64] = {0};
+    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+    unsigned cpu = 0;
+    while (cpu < CPU_SETSIZE && !CPU_ISSET(cpu, &before))
+        cpu++;
+    first[cpu / 64] = UINT64_C(1) << cpu % 64;
+    pid_t pid = start_child(NULL);
+    assert_int_equal(process_tree_bind(getpid(), first, sizeof first), 0);
+    assert_int_equal(sched_getaffinity(pid, sizeof now, &now), 0);
+    assert_true(CPU_ISSET(cpu, &now));
+    assert_int_equal(CPU_COUNT(&now), 1);
+    assert_int_equal(sched_getaffinity(0, sizeof now, &now), 0);
+    assert_true(CPU_EQUAL(&now, &before));
+    assert_int_equal(process_tree_bind(getpid(), none, sizeof none), EINVAL);
+    end_child(pid);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -171,6 +195,7 @@ int main(void)
         cmocka_unit_test(nobody_is_not_alive),
         cmocka_unit_test(a_name_misleads_nobody),
         cmocka_unit_test(a_command_is_printable_and_fits),
+        cmocka_unit_test(descendants_are_bound_and_the_root_is_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
