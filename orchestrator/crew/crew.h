@@ -56,9 +56,9 @@ enum status crew_dismiss(struct crew *crew, struct session *session, uint64_t gr
 enum status crew_dismiss_after(struct crew *crew, struct session *session, uint64_t grace_ns,
                                enum status status);
 
-/* After crew_end(): taints the daemons of those processes that had to be ended, of programs over MPS
- * that died of SIGTERM, and, with failures, of those that ended with another status than success,
- * too. Returns whether there was one. */
+/* After crew_end(): taints the daemons of those processes that had to be ended, of programs over
+ * MPS that died of SIGTERM, and, with failures, of those that ended with another status than
+ * success, too. Returns whether there was one. */
 bool crew_taint(const struct crew *crew, struct session *session, bool failures);
 
 /* After crew_end(): frees what it owns. It is empty then. */
