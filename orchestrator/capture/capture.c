@@ -57,6 +57,8 @@ static enum status choose(struct capture *capture, struct job *job)
     enum status status =
         device_choice_check_single(options_text(options, OPTION_DEVICE), "a recording");
     if (status == STATUS_OK)
+        status = trace_check_program(job->command);
+    if (status == STATUS_OK)
         status = choose_name(capture);
     if (status == STATUS_OK)
         status = atomic_file_check(output, 0);

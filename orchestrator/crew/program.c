@@ -152,21 +152,16 @@ static void add_client(struct word_list *set)
 
 /* What has the CUDA driver load the observer. A user who gives it another library, as profilers do,
  * wants that one; without the observer a program that does not report its iterations fails with its
- * own error. A trace needs it. */
+ * own error. A trace needs it, and is refused then. */
 static enum status add_observer(const struct point *point, const struct session *session,
                                 struct word_list *set)
 {
     char path[PATH_MAX];
     struct tick tick;
-    const char *cupti = session_cupti(session), *other = getenv(OBSERVER_INJECTION_VARIABLE);
+    const char *cupti = session_cupti(session);
     bool ticks =
         !point_is_server(point) && tick_parse(point->program.tick, &tick) && tick.kind != TICK_NONE;
-    if (session->trace && other)
-        return status_set(
-            STATUS_USAGE,
-            "a program that loads '%s' cannot be traced: unset " OBSERVER_INJECTION_VARIABLE,
-            other);
-    if (other || (!ticks && !session->trace))
+    if (getenv(OBSERVER_INJECTION_VARIABLE) || (!ticks && !session->trace))
         return STATUS_OK;
     enum status status = path_find(PATH_HELPER, OBSERVER_LIBRARY, path, sizeof path);
     if (status != STATUS_OK)

@@ -1,13 +1,25 @@
 #include "orchestrator/trace/run.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
 #include "common/child.h"
 #include "common/clock.h"
+#include "wire/program.h"
 #include "orchestrator/trace/demangle.h"
 
 #define CHECK_NS (30 * NS_PER_S)
+
+enum status trace_check_program(char *const *command)
+{
+    const char *other = getenv(OBSERVER_INJECTION_VARIABLE);
+    if (!command || !other)
+        return STATUS_OK;
+    return status_set(STATUS_USAGE,
+                      "'%s' cannot be traced beside '%s': unset " OBSERVER_INJECTION_VARIABLE,
+                      *command, other);
+}
 
 enum status trace_check_cupti(const struct session *session)
 {

@@ -6,6 +6,10 @@
 #include "orchestrator/round/round.h"
 #include "trace/timeline.h"
 
+/* Whether a program can be traced: the driver loads one library into it, which must be ours. NULL:
+ * it is not one. STATUS_USAGE. */
+enum status trace_check_program(char *const *command);
+
 /* Whether CUPTI can be loaded, tried in a process of its own. STATUS_UNSUPPORTED: what to do. */
 enum status trace_check_cupti(const struct session *session);
 

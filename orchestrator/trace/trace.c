@@ -30,7 +30,9 @@ static enum status choose(struct trace *trace)
         device_choice_check_single(options_text(options, OPTION_DEVICE), "a trace");
     if (single != STATUS_OK)
         return single;
-    enum status status = campaign_check_fixed(options);
+    enum status status = trace_check_program(trace->job->command);
+    if (status == STATUS_OK)
+        status = campaign_check_fixed(options);
     if (status == STATUS_OK)
         status = trace_check_outputs(trace);
     if (status == STATUS_OK)

@@ -329,6 +329,15 @@ says_of_point() {
   grep -q '^iterations: 4, median' out
 }
 
+@test "a program that another tool traces is not traced" {
+  local program=$MPSWEEP_BUILD_DIR/tests/fakes/gpu_program
+  [ -x "$program" ] || skip "the fakes are not built"
+  CUDA_INJECTION64_PATH=/other.so expect 1 "$MPSWEEP" trace --device emulated -q -l threads:1 \
+    -o t.json -- "$program" kernel:1x32:20000:3
+  says "'.*gpu_program' cannot be traced beside '/other.so': unset CUDA_INJECTION64_PATH"
+  [ ! -e t.json ]
+}
+
 @test "a program that launches a graph, ends at once, or uses no GPU" {
   local program=$MPSWEEP_BUILD_DIR/tests/fakes/gpu_program
   [ -x "$program" ] || skip "the fakes are not built"

@@ -4,7 +4,6 @@ check_PROGRAMS += \
     tests/fakes/nvidia-cuda-mps-control \
     tests/fakes/hold_process \
     tests/fakes/program \
-    tests/fakes/gpu_program \
     tests/fakes/http-server \
     tests/fakes/cupti_other_clock.so \
     tests/fakes/numa.so \
@@ -20,6 +19,8 @@ tests_fakes_hold_process_LDADD =
 tests_fakes_program_SOURCES = tests/fakes/program.c
 tests_fakes_program_LDADD = libmpsweep-client.a
 
+# For the tests on a real GPU, too.
+noinst_PROGRAMS += tests/fakes/gpu_program
 tests_fakes_gpu_program_SOURCES = tests/fakes/gpu_program.c
 tests_fakes_gpu_program_LDADD = libmpsweep-client.a libkernels.a libdevice.a libcommon.a
 

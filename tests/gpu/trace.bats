@@ -80,3 +80,32 @@ complete() {
   expect 0 "$MPSWEEP" trace "$EXAMPLE" -q --point pinned -o t.json
   holds '.otherData.summary.pageable | .copies == 0'
 }
+
+@test "a program of the user's, over MPS and not" {
+  real
+  has_cupti
+  local layout program=$MPSWEEP_BUILD_DIR/tests/fakes/gpu_program
+  for layout in processes:2 processes+mps:2; do
+    rm -f t.json
+    expect 0 "$MPSWEEP" trace -q -l $layout --iterations 10 -o t.json -- "$program" \
+      in:65536 kernel:4x128:20000:3 sync out:4096
+    complete
+    holds '[$work[] | select(.cat == "kernel")] | length == 60'
+    holds '[$work[] | select(.cat == "copy")] | length == 40'
+    holds '[.traceEvents[] | select(.cat == "iteration")] | length == 40'
+  done
+}
+
+@test "what a program does is recorded as a workload that takes as long" {
+  real
+  has_cupti
+  expect 0 "$MPSWEEP" record -q -o mine.job -- "$MPSWEEP_BUILD_DIR/tests/fakes/gpu_program" \
+    in:1048576 kernel:4x128:200000:3 sync busy:500 out:65536
+  [ "$(sed -nE 's/^step = //; T; s/(duration=|busy )[0-9.]+[mu]s/\1T/; p' mine.job)" = 'copy-in 1M
+kernel blocks=4 threads=128 duration=T count=3
+synchronize
+busy T
+copy-out 64K' ] || fail "the steps are:" "$(cat mine.job)"
+  awk '/^replay / { off = $NF + 0; found = off > -10 && off < 10 } END { exit !found }' out ||
+    fail "the replay is not like it" "$(cat out)"
+}
