@@ -144,6 +144,13 @@ SCRIPT
   [ "$(sort done.* | tr '\n' ' ')" = '20 20 40 40 ' ]
 }
 
+@test "a program that does not report its iterations" {
+  local work=(silent in:1000 kernel:1x32:1000:3 sync)
+  starts 6 -l processes:3,2 -l processes+mps:3,2 --rate closed,100 -- \
+    "$MPSWEEP_BUILD_DIR/tests/fakes/gpu_program" "${work[@]}"
+  points 'length == 8 and (map(select(.reused)) | length == 6)' r.jsonl
+}
+
 @test "a server" {
   [ -x "$MPSWEEP_BUILD_DIR/mpsweep-load" ] || skip "no libcurl here"
   local request=(--server --request 'GET http://127.0.0.1:{port}/infer')
