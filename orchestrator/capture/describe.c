@@ -17,12 +17,13 @@
 #define HOST_SHARE 0.01
 #define HOST_NS_SHOWN 20e3
 
-/* Durations of equal kernels, one over the other; and of what is put together where there are too
- * many steps, by how freely. */
+/* Durations of equal kernels and sizes of equal copies, one over the other; and of what is put
+ * together where there are too many steps, by how freely. */
 #define DURATIONS_NEAR 1.25
 #define MERGES 6
 static const double near[MERGES + 1] = {DURATIONS_NEAR, DURATIONS_NEAR, 2, 2, 8,
                                         INFINITY,       INFINITY};
+static const double sizes_near[MERGES + 1] = {1, 1, 1, 2, 8, INFINITY, INFINITY};
 
 /* A step before it is one of the grammar: sums over the steps that it stands for. */
 struct run {
@@ -69,8 +70,7 @@ static bool fits(const struct run *run, const struct captured_step *step, unsign
     if (run->host || first->kind != step->kind || step->kind == STEP_SYNCHRONIZE)
         return false;
     if (step->kind != STEP_COMPUTE)
-        return level < 3 ? first->bytes == step->bytes
-                         : is_near(run->bytes / run->count, (double)step->bytes, near[level]);
+        return is_near(run->bytes / run->count, (double)step->bytes, sizes_near[level]);
     bool named = first->name && step->name && strcmp(first->name, step->name) == 0;
     bool shaped = first->blocks == step->blocks && first->threads == step->threads;
     return (named || level > 0) && (shaped || level > 2) &&
