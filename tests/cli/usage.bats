@@ -285,6 +285,7 @@ takes_all() {
     extra=(--list)
     [ "$name" = emit-dir ] && extra+=(--emit env)
     [ "$name" = publish ] && extra+=(-o new.jsonl)
+    [ "$name" = tick ] && extra+=(-- true)
     expect 0 "$MPSWEEP" "$command" "--$name" "$value" "${extra[@]}" || return 1
     expect 0 "$MPSWEEP" "$command" "--$name=$value" "${extra[@]}" || return 1
     [ -s out ] || return 1
@@ -323,10 +324,8 @@ takes_all() {
     printf '[global]\n%s = %s\n' "$name" "${value:-yes}" >one.job
     [ "$name" != fleet ] || echo 'shard = 0/4' >>one.job
     command=()
-    if [ "$name" = server ]; then
-      echo 'request = GET http://127.0.0.1:{port}/' >>one.job
-      command=(-- true)
-    fi
+    [ "$name" != server ] || echo 'request = GET http://127.0.0.1:{port}/' >>one.job
+    [[ $name != server && $name != tick ]] || command=(-- true)
     expect 0 "$MPSWEEP" sweep one.job --list "${command[@]}"
     count=$((count + 1))
   done < <(help_options sweep)

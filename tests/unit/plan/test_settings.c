@@ -42,6 +42,7 @@ static const char *other_value(const struct option_row *row, char out[32])
                : row->id == OPTION_READY    ? "http://localhost/health"
                : row->id == OPTION_BODY     ? "/dev/null"
                : row->id == OPTION_ARRIVALS ? trace_path(out)
+               : row->id == OPTION_TICK     ? "sync"
                                             : "some text";
     case SETTING_RATE:
         return "250.5";
@@ -77,6 +78,9 @@ static void go_where_it_applies(const struct option_row *row)
         set(OPTION_WORKLOAD, "./plugin.so");
     if (where & (PLACE_PROGRAM | PLACE_SERVER)) {
         job.command = program;
+    }
+    /* An iteration of a server is a request, and not what --tick names. */
+    if (where & (PLACE_PROGRAM | PLACE_SERVER) && row->id != OPTION_TICK) {
         set(OPTION_SERVER, "yes");
         set(OPTION_REQUEST, "GET http://localhost/");
     }
