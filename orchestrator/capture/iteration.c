@@ -61,14 +61,15 @@ static struct captured_step step_of(const struct timeline_event *work, const cha
     return step;
 }
 
-/* Whether a call returns when the GPU has done what it was given. */
-static bool is_wait(const struct timeline_event *call)
+/* Whether a call returns when the GPU has done what it was given. A question is a wait only if
+ * others came before it: memory allocators ask once, and go on with either answer. */
+static bool is_wait(const struct taking *taking, const struct timeline_event *call)
 {
     const char *copy = strstr(call->name, "Memcpy");
     if (copy)
-        return call->record.kind == TRACE_DRIVER_CALL && !strstr(copy, "Async");
+        return call->work != TIMELINE_NONE && !strstr(copy, "Async");
     return strstr(call->name, "Synchronize") ||
-           (strstr(call->name, "Query") && call->record.result == 0);
+           (taking->polling && strstr(call->name, "Query") && call->record.result == 0);
 }
 
 /* A question whether it has, and it has not. */
@@ -121,11 +122,9 @@ static void take_call(struct taking *taking, uint32_t index)
 {
     const struct timeline_event *call = &taking->timeline->events[index];
     bool works = call->work != TIMELINE_NONE, polls = taking->pending && is_poll(call);
-    bool waits = taking->pending && is_wait(call);
+    bool waits = (works || taking->pending) && is_wait(taking, call);
     if (works)
         take_work(taking, index);
-    if (works && is_wait(call))
-        waits = true;
     if (polls)
         taking->held_ns = take_gap(taking, call);
     taking->polling |= polls;

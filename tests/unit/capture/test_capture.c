@@ -100,6 +100,30 @@ static void test_polls_are_a_wait(void **state)
     end_trace();
 }
 
+/* Of the runtime, without calls of the driver within them. */
+static void test_a_copy_that_waits_and_a_question_that_does_not(void **state)
+{
+    static const uint32_t kinds[] = {STEP_COPY_IN, STEP_SYNCHRONIZE, STEP_COMPUTE};
+    struct captured_iteration one;
+    (void)state;
+    made_open(1, 1, 100, &buffer);
+    made_call(&buffer, 0, 0, "cudaMemcpy", 1, 1, 9);
+    made_copy(&buffer, 0, 13, true, TRACE_MEMORY_PAGEABLE, 1, 3, 8);
+    made_call(&buffer, 0, 0, "cudaLaunchKernel", 2, 10, 11);
+    made_kernel(&buffer, 0, 13, 2, 12, 20);
+    made_call(&buffer, 0, 0, "cudaEventQuery", 3, 21, 22);
+    timeline = made_merge(&buffer);
+    assert_int_equal(capture_iteration(&timeline, AT(0), AT(30), &one), STATUS_OK);
+    assert_int_equal(one.count, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(one.steps[i].kind, kinds[i]);
+    assert_true(one.steps[0].pageable);
+    near(one.steps[2].before_ns, 1);
+    near(one.after_ns, 19);
+    captured_iteration_release(&one);
+    end_trace();
+}
+
 static struct captured_iteration made(size_t count, const double durations_us[], double took_us)
 {
     struct captured_iteration one = {.count = count, .took_ns = took_us * 1e3};
@@ -229,6 +253,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_iteration_is_work_waits_and_what_the_host_does_between),
         cmocka_unit_test(test_polls_are_a_wait),
+        cmocka_unit_test(test_a_copy_that_waits_and_a_question_that_does_not),
         cmocka_unit_test(test_one_outlier_changes_nothing),
         cmocka_unit_test(test_steps_of_the_grammar),
         cmocka_unit_test(test_too_many_steps_are_put_together),

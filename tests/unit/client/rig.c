@@ -15,6 +15,7 @@
 
 struct shm shm;
 int event_fd = -1;
+struct trace_buffer traced = TRACE_BUFFER_EMPTY;
 
 const struct shm_settings closed_loop = {.slice_ns = 3600 * NS_PER_S, .workload = WORKLOAD_PROGRAM};
 
@@ -23,9 +24,11 @@ int make_memory(void **state)
     char line[80];
     (void)state;
     event_fd = eventfd(0, EFD_NONBLOCK);
-    if (shm_create(&closed_loop, 1, THREADS, &shm) != STATUS_OK || event_fd < 0)
+    if (shm_create(&closed_loop, 1, THREADS, &shm) != STATUS_OK || event_fd < 0 ||
+        trace_buffer_create(1, THREADS, 1000, &traced) != STATUS_OK)
         return -1;
-    snprintf(line, sizeof line, "%d %d %d %d 0", CLIENT_PROTOCOL, shm.fd, event_fd, (int)getpid());
+    snprintf(line, sizeof line, "%d %d %d %d 0 %d", CLIENT_PROTOCOL, shm.fd, event_fd,
+             (int)getpid(), traced.fd);
     return setenv("LINE", line, 1);
 }
 
@@ -33,6 +36,7 @@ int free_memory(void **state)
 {
     (void)state;
     shm_release(&shm);
+    trace_buffer_release(&traced);
     return close(event_fd);
 }
 

@@ -6,11 +6,13 @@
 
 #include "include/mpsweep/client.h"
 #include "shm/shm.h"
+#include "trace/buffer.h"
 
 #define THREADS 4
 
 extern struct shm shm;
-extern int event_fd; /* which the library wakes the orchestrator by */
+extern int event_fd;               /* which the library wakes the orchestrator by */
+extern struct trace_buffer traced; /* where it marks iterations */
 extern const struct shm_settings closed_loop;
 
 /* Set-up and tear-down of a group of tests. */

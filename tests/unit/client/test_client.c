@@ -96,6 +96,34 @@ static void a_worker_of_several_threads_has_the_processs_cpu_time(void **state)
 }
 
 /* A result may be checked when everything is over: the point still gets no number. */
+static void a_trace_has_its_iterations(void **state)
+{
+    (void)state;
+    uint64_t before = trace_buffer_count(&traced, 0), begun_ns = clock_now_ns();
+    struct mpsweep *worker = running(&closed_loop);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(mpsweep_begin(worker), 1);
+        assert_int_equal(mpsweep_end(worker), 1);
+    }
+    assert_int_equal(mpsweep_begin(worker), 1);
+    mpsweep_cancel(worker);
+    const struct trace_thread *thread = trace_buffer_threads(&traced, 0);
+    assert_int_equal(thread->id, gettid());
+    assert_int_equal(trace_buffer_process(&traced, 0)->from_ns, atomic_load(&shm.header->start_ns));
+    assert_int_equal(trace_buffer_count(&traced, 0) - before, 2);
+    const struct trace_record *records = trace_buffer_records(&traced, 0) + before;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(records[i].kind, TRACE_ITERATION);
+        assert_int_equal(records[i].thread, gettid());
+        assert_in_range(records[i].begin_ns, begun_ns, records[i].end_ns);
+    }
+    assert_in_range(records[1].begin_ns, records[0].end_ns, clock_now_ns());
+    shm_stop(&shm, UINT64_MAX);
+    assert_int_equal(mpsweep_begin(worker), 0);
+    assert_in_range(thread->end_ns, records[1].end_ns, clock_now_ns());
+    mpsweep_close(worker);
+}
+
 static void what_is_wrong_after_the_stop_counts(void **state)
 {
     (void)state;
@@ -303,6 +331,7 @@ int main(void)
         cmocka_unit_test(without_mpsweep_nothing_happens),
         cmocka_unit_test(iterations_count_and_have_no_phases),
         cmocka_unit_test(a_worker_of_several_threads_has_the_processs_cpu_time),
+        cmocka_unit_test(a_trace_has_its_iterations),
         cmocka_unit_test(what_is_wrong_after_the_stop_counts),
         cmocka_unit_test(the_end_of_an_iteration_publishes_at_the_stop),
         cmocka_unit_test(the_first_iteration_says_ready),
