@@ -61,7 +61,7 @@ static void set_axes(const struct point *point, uint32_t axes[TUNE_AXES])
         [6] = queues_class(point),
         [7] = number_of(&point->priority),
         [8] = number_of(&point->memory_limit),
-        [9] = (uint32_t)point->bind,
+        [TUNE_AXIS_BIND] = (uint32_t)point->bind,
         [TUNE_AXIS_DAEMONS] = (uint32_t)point->mps_daemons,
     };
     memcpy(axes, values, sizeof values);

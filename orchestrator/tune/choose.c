@@ -182,8 +182,19 @@ static double gain_of(const struct choice *choice, size_t i)
     return gain * choice->fits[i] * shown;
 }
 
+/* The same of a program, beside that: its threads, streams and binding are those of its start. */
+static bool may_serve_program(const struct tune_candidate *started_for,
+                              const struct tune_candidate *one)
+{
+    return started_for->streams == one->streams && started_for->threads >= one->threads &&
+           (one->streams <= 1 || started_for->threads == one->threads) &&
+           started_for->axes[TUNE_AXIS_BIND] == one->axes[TUNE_AXIS_BIND] &&
+           2 * (started_for->processes - one->processes) <= one->processes;
+}
+
 /* Whether the processes of one point can serve another one, as far as numbers show (turns.h). */
-static bool may_serve(const struct tune_candidate *started_for, const struct tune_candidate *one)
+static bool may_serve(const struct tune_search *search, const struct tune_candidate *started_for,
+                      const struct tune_candidate *one)
 {
     return started_for->processes >= one->processes &&
            started_for->axes[TUNE_AXIS_MPS] == one->axes[TUNE_AXIS_MPS] &&
@@ -192,7 +203,14 @@ static bool may_serve(const struct tune_candidate *started_for, const struct tun
            started_for->connections == one->connections &&
            started_for->axes[TUNE_AXIS_SCHEDULE] == one->axes[TUNE_AXIS_SCHEDULE] &&
            started_for->axes[TUNE_AXIS_DAEMONS] == one->axes[TUNE_AXIS_DAEMONS] &&
-           started_for->axes[TUNE_AXIS_SHARE] == one->axes[TUNE_AXIS_SHARE];
+           started_for->axes[TUNE_AXIS_SHARE] == one->axes[TUNE_AXIS_SHARE] &&
+           (!search->rules.program || may_serve_program(started_for, one));
+}
+
+static bool is_larger(const struct tune_candidate *one, const struct tune_candidate *other)
+{
+    return one->processes == other->processes ? one->threads > other->threads
+                                              : one->processes > other->processes;
 }
 
 /* Processes to be added to those of the batch so that they serve a point, too; below 0: they do
@@ -203,17 +221,17 @@ static int processes_to_add(const struct tune_search *search, const struct tune_
     const struct tune_candidate *one = &search->candidates[point], *most = one;
     for (size_t i = 0; i < batch->count; i++) {
         const struct tune_candidate *other = &search->candidates[batch->items[i].point];
-        if (other->processes > most->processes)
+        if (is_larger(other, most))
             most = other;
     }
     unsigned started = 0;
     for (size_t i = 0; i < batch->count; i++) {
         const struct tune_candidate *other = &search->candidates[batch->items[i].point];
         started = other->processes > started ? other->processes : started;
-        if (batch->items[i].point == point || !may_serve(most, other))
+        if (batch->items[i].point == point || !may_serve(search, most, other))
             return -1;
     }
-    return may_serve(most, one) ? (int)most->processes - (int)started : -1;
+    return may_serve(search, most, one) ? (int)most->processes - (int)started : -1;
 }
 
 static bool set_choice(struct tune_search *search, struct choice *out)

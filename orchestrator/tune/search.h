@@ -22,6 +22,7 @@
 #define TUNE_AXIS_LAUNCH 1   /* enum work_launch */
 #define TUNE_AXIS_SHARE 2    /* of the GPU that clients get */
 #define TUNE_AXIS_SCHEDULE 3 /* enum work_schedule */
+#define TUNE_AXIS_BIND 9     /* enum bind_policy */
 #define TUNE_AXIS_DAEMONS 10 /* enum mps_daemons */
 
 /* A point that can be measured. */
@@ -50,6 +51,7 @@ struct tune_rules {
     bool latency;                       /* the value is the inverse of a latency */
     bool exhaustive;                    /* look at every point */
     bool predicted;                     /* candidates have predictions */
+    bool program;                       /* candidates are of a program: one start serves fewer */
 };
 
 /* What a measurement costs beside its window, in seconds; the caller keeps it up to date. */

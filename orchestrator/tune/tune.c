@@ -185,6 +185,7 @@ static enum status make_search(struct tune *tune)
     for (size_t i = 0; i < tune->space.plan.count; i++)
         candidates[i].excluded = tune_is_excluded(tune, i);
     tune->rules.predicted = predicted;
+    tune->rules.program = tune->space.plan.count > 0 && point_is_program(tune->space.plan.points);
     tune->rules.latency = tune->objective == TUNE_P99;
     tune->rules.budget_s = tune->pace.budget_s;
     tune->rules.exhaustive |= tune->space.candidates <= WHOLE_SPACE;
