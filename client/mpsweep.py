@@ -115,6 +115,15 @@ def _load():
     return _functions
 
 
+if "MPSWEEP_CLIENT" in os.environ:
+    # At once: mpsweep observes a program that has not loaded it when CUDA starts. What is wrong
+    # with it is the error of the first use.
+    try:
+        _load()
+    except RuntimeError:
+        pass
+
+
 class _Turn:
     """What an event loop takes as: the others first."""
 

@@ -1,6 +1,5 @@
 #include "observer/calls.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -24,6 +23,12 @@ static const struct {
     {"cuMemcpyHtoDAsync", CALL_COPY_IN},
     {"cuMemcpyDtoH", CALL_COPY_OUT_WAIT},
     {"cuMemcpyDtoHAsync", CALL_COPY_OUT},
+    {"cuModuleLoad", CALL_LOAD},
+    {"cuModuleLoadData", CALL_LOAD},
+    {"cuModuleLoadDataEx", CALL_LOAD},
+    {"cuModuleLoadFatBinary", CALL_LOAD},
+    {"cuLibraryLoadData", CALL_LOAD},
+    {"cuLibraryLoadFromFile", CALL_LOAD},
 };
 
 /* "_v2", "_v3", "_ptsz" and "_ptds", one after the other. */

@@ -5,6 +5,7 @@
  * lists, in the thread that made them. Where the process is traced, it records that, too, whether
  * the program reports its iterations or not.
  */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -32,32 +33,33 @@ static struct {
     sem_t over;
 } inject;
 
-static uint64_t bytes_of(enum call_kind kind, const struct cupti_callback_data *call)
+static struct call read_call(enum call_kind kind, const struct cupti_callback_data *data)
 {
-    const struct cupti_copy_parameters *copy = call->parameters;
-    return kind == CALL_COPY_IN || kind == CALL_COPY_OUT || kind == CALL_COPY_OUT_WAIT ? copy->bytes
-                                                                                       : 0;
-}
-
-static bool is_named(enum call_kind kind, const struct cupti_callback_data *call)
-{
-    return inject.tick.kind == TICK_KERNEL && kind == CALL_LAUNCH && call->symbol &&
-           strstr(call->symbol, inject.tick.name);
+    struct call call = {.kind = kind};
+    if (kind == CALL_COPY_IN || kind == CALL_COPY_OUT || kind == CALL_COPY_OUT_WAIT)
+        call.bytes = ((const struct cupti_copy_parameters *)data->parameters)->bytes;
+    if (kind != CALL_LAUNCH || !data->symbol)
+        return call;
+    /* CUPTI has one text for a kernel. */
+    call.what = (uintptr_t)data->symbol;
+    call.named = inject.tick.kind == TICK_KERNEL && strstr(data->symbol, inject.tick.name);
+    return call;
 }
 
 static void on_call(void *unused, cupti_callback_domain domain, uint32_t callback, const void *data)
 {
-    const struct cupti_callback_data *call = data;
+    const struct cupti_callback_data *made = data;
     (void)unused;
     if (domain != CUPTI_DOMAIN_DRIVER || callback >= CALLBACKS_MOST ||
-        call->site != CUPTI_SITE_EXIT || *(const cuda_result *)call->result != CUDA_SUCCESS_)
+        made->site != CUPTI_SITE_EXIT || *(const cuda_result *)made->result != CUDA_SUCCESS_)
         return;
-    enum call_kind kind = (enum call_kind)inject.kinds[callback];
     struct watcher *watcher = watcher_of_thread();
-    if (watcher)
-        watcher_take(watcher, kind, bytes_of(kind, call), is_named(kind, call));
-    else if (watcher_is_over())
+    if (watcher) {
+        const struct call call = read_call((enum call_kind)inject.kinds[callback], made);
+        watcher_take(watcher, &call);
+    } else if (watcher_is_over()) {
         sem_post(&inject.over);
+    }
 }
 
 /* A program that reports its iterations itself is left alone: its calls are fast again. Not in a
@@ -135,13 +137,22 @@ static void begin_trace(void)
     client_tell_orchestrator();
 }
 
+/* A program that has loaded the client will report its iterations. */
+static bool has_client(void)
+{
+    void *client_library = dlopen(CLIENT_LIBRARY, RTLD_NOW | RTLD_NOLOAD);
+    if (client_library)
+        dlclose(client_library);
+    return client_library || dlsym(RTLD_DEFAULT, "mpsweep_open_abi");
+}
+
 /* The driver's. 1: it went well; the driver does not care. */
 EXPORT int InitializeInjection(void);
 int InitializeInjection(void)
 {
     begin_trace();
     const char *text = getenv(OBSERVER_TICK_VARIABLE);
-    if (!text || !tick_parse(text, &inject.tick) || !watcher_open(&inject.tick))
+    if (!text || !tick_parse(text, &inject.tick) || has_client() || !watcher_open(&inject.tick))
         return 1;
     if (inject.tick.kind != TICK_NVTX && subscribe() != STATUS_OK)
         watcher_refuse(status_text());

@@ -8,7 +8,8 @@ mpsweep_observer_so_SOURCES = \
     device/cupti.c device/cupti.h device/library.c device/library.h wire/tick.c wire/tick.h \
     $(client_sources)
 mpsweep_observer_so_CFLAGS = $(AM_CFLAGS) -fPIC -fvisibility=hidden
-mpsweep_observer_so_LDFLAGS = $(AM_LDFLAGS) -shared -Wl,-Bsymbolic
+mpsweep_observer_so_LDFLAGS = $(AM_LDFLAGS) -shared -Wl,--version-script=$(srcdir)/observer/symbols.map
+EXTRA_DIST += observer/symbols.map
 mpsweep_observer_so_LDADD =
 
 

@@ -2,19 +2,22 @@
 
 #include "common/clock.h"
 
-/* A period must show in so many iterations, and in so many marks, so that a step of an iteration
- * is not taken for one; of slow programs in fewer marks, but for so long. */
+/* A period must show in some iterations, and in enough marks that a step of an iteration is not
+ * taken for one; of slow programs in fewer marks, but for longer. */
 #define REPEATS 3
 #define MARKS 64
 #define FEWEST_MARKS 4
-#define LONG_NS (2 * NS_PER_S)
-/* The share of marks that must be like those a period before. */
+#define SLOW_NS (2 * NS_PER_S)
+/* And it must last: a library that tries out its kernels repeats itself as well. */
+#define LASTING_NS NS_PER_S
+/* The share of marks that must be like those a period before, and remain so. */
 #define ALIKE 0.95
+#define STILL_ALIKE 0.9
 /* How far the durations of the last iterations may be apart once a program is warm; one that never
- * gets that steady counts after so many. */
+ * gets that steady counts after PATIENCE of them. */
 #define STEADY 0.3
 #define PATIENCE 16
-/* After so many marks it is judged whether the period is still there. */
+/* After LOOK marks it is judged whether the period is still there. */
 #define LOOK 16
 
 static const struct mark *mark_at(const struct period *period, uint64_t number)
@@ -31,7 +34,7 @@ static bool near(uint64_t a, uint64_t b, uint64_t slack)
 /* Shapes grow a little from one iteration to the next, and with them what is launched. */
 static bool are_alike(const struct mark *a, const struct mark *b)
 {
-    return near(a->launches, b->launches, 2) && near(a->graphs, b->graphs, 0) &&
+    return a->what == b->what && near(a->launches, b->launches, 2) && near(a->graphs, b->graphs, 0) &&
            near(a->copies_in, b->copies_in, 1) && near(a->copies_out, b->copies_out, 1) &&
            near(a->bytes_in, b->bytes_in, 64) && near(a->bytes_out, b->bytes_out, 64);
 }
@@ -70,13 +73,15 @@ static bool is_steady(const struct period *period, unsigned length)
     return (double)(most - least) <= STEADY * (double)most;
 }
 
-struct mark period_iteration(const struct period *period)
+/* The sum of the marks of an iteration, the last one or some before; at_ns: how long it took. */
+static struct mark iteration_of(const struct period *period, unsigned length, unsigned back)
 {
-    struct mark sum = {.at_ns = period->count > period->length
-                                    ? duration_of(period, period->length, 0)
-                                    : 0};
-    for (unsigned i = 1; i <= period->length && i <= period->count; i++) {
-        const struct mark *mark = mark_at(period, period->count - i);
+    struct mark sum = {0};
+    uint64_t end = period->count - (uint64_t)back * length;
+    if (length && end > length)
+        sum.at_ns = duration_of(period, length, back);
+    for (unsigned i = 1; i <= length && i <= end; i++) {
+        const struct mark *mark = mark_at(period, end - i);
         sum.bytes_in += mark->bytes_in;
         sum.bytes_out += mark->bytes_out;
         sum.launches += mark->launches;
@@ -85,6 +90,11 @@ struct mark period_iteration(const struct period *period)
         sum.copies_out += mark->copies_out;
     }
     return sum;
+}
+
+struct mark period_iteration(const struct period *period)
+{
+    return iteration_of(period, period->length, 0);
 }
 
 /* Input is copied in when an iteration begins, so that the mark before it ended one; of several
@@ -118,31 +128,53 @@ static unsigned evidence_for(const struct period *period, unsigned length)
         return 0;
     uint64_t for_ns = mark_at(period, period->count - 1)->at_ns -
                       mark_at(period, period->count - marks - length)->at_ns;
-    return marks + length >= MARKS || for_ns >= LONG_NS ? marks : 0;
+    return marks + length >= MARKS || for_ns >= SLOW_NS ? marks : 0;
+}
+
+/* The shortest one that shows; 0: none does. */
+static unsigned find_candidate(struct period *period, unsigned *marks)
+{
+    for (unsigned length = 1; length <= PERIOD_MARKS / (REPEATS + 1); length++) {
+        *marks = evidence_for(period, length);
+        double match = *marks ? match_of(period, length, *marks) : 0;
+        if (match < ALIKE)
+            continue;
+        struct mark iteration = iteration_of(period, length, 0);
+        if (has_work(&iteration)) {
+            period->match = match;
+            return length;
+        }
+    }
+    return 0;
+}
+
+/* Whether what seemed to be the period still is, and not that of something else by now. */
+static bool candidate_lasts(struct period *period)
+{
+    unsigned length = period->candidate, marks = length ? evidence_for(period, length) : 0;
+    if (!marks || match_of(period, length, marks) < STILL_ALIKE)
+        return false;
+    /* One may be odd. */
+    struct mark last = iteration_of(period, length, 0), before = iteration_of(period, length, 1);
+    return are_alike(&last, &period->first) || are_alike(&before, &period->first);
 }
 
 static bool find(struct period *period)
 {
-    for (unsigned length = 1; length <= PERIOD_MARKS / (REPEATS + 1); length++) {
-        unsigned marks = evidence_for(period, length);
-        double match = marks ? match_of(period, length, marks) : 0;
-        if (match < ALIKE)
-            continue;
-        /* A multiple of it is as good as this one will be. */
-        if (!is_steady(period, length))
-            return false;
-        period->length = length;
-        struct mark iteration = period_iteration(period);
-        if (!has_work(&iteration)) {
-            period->length = 0;
-            continue;
-        }
-        period->match = match;
-        period->boundary = find_boundary(period);
-        period->unlike = period->looked_at = 0;
-        return true;
+    uint64_t now_ns = mark_at(period, period->count - 1)->at_ns;
+    if (!candidate_lasts(period)) {
+        unsigned marks = 0, length = find_candidate(period, &marks);
+        period->candidate = length;
+        period->first = iteration_of(period, length, 0);
+        period->candidate_ns = mark_at(period, period->count - marks - length)->at_ns;
     }
-    return false;
+    unsigned length = period->candidate;
+    if (!length || now_ns - period->candidate_ns < LASTING_NS || !is_steady(period, length))
+        return false;
+    period->length = length;
+    period->boundary = find_boundary(period);
+    period->unlike = period->looked_at = 0;
+    return true;
 }
 
 static enum period_state go_on(struct period *period)

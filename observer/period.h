@@ -16,6 +16,7 @@
 struct mark {
     uint64_t at_ns;
     uint64_t bytes_in, bytes_out; /* copied to the GPU, and to the host */
+    uint64_t what;                /* stands for the kernel where a mark is a launch, else 0 */
     uint32_t launches, graphs, copies_in, copies_out;
 };
 
@@ -30,6 +31,9 @@ struct period {
     struct mark marks[PERIOD_MARKS]; /* mark number i at i % PERIOD_MARKS */
     uint64_t count;                  /* of marks */
     unsigned length;                 /* marks in an iteration; 0: unknown */
+    unsigned candidate;              /* a length that seems to be it */
+    uint64_t candidate_ns;           /* since when */
+    struct mark first;               /* what an iteration of it had then */
     uint64_t boundary;               /* number of the mark that ends the current iteration */
     unsigned unlike, looked_at;      /* marks since it was found */
     double match;                    /* share of the marks that were like those a period before */

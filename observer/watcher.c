@@ -10,15 +10,19 @@
 #include "common/text.h"
 #include "observer/period.h"
 
-/* So many calls without a wait, and the thread waits in another way. */
-#define QUIET_CALLS 20000
-/* So often something must have stood for a wait before it does. */
+/* After that many calls without a wait, for that long, the thread waits in another way. */
+#define QUIET_CALLS 256
+#define QUIET_NS (3 * NS_PER_S)
+/* Once its iterations are known, for QUIET_ITERATIONS of them and a little longer. */
+#define QUIET_ITERATIONS 50
+#define QUIET_LEAST_NS (100 * NS_PER_MS)
+/* How often something must have been called before it stands for a wait. */
 #define STANDS_FOR_WAIT 64
 /* Ranges of NVTX before the first that counts. */
 #define FIRST_RANGES 3
-/* What is seen while no period is known is noted every so many calls. */
+/* How often what is seen while no period is known is noted, in calls. */
 #define NOTE_CALLS 4096
-/* At the end a thread waits so long to be ended before it goes on as if nothing had been. */
+/* At the end a thread waits that long to be ended before it goes on as if nothing had been. */
 #define HOLD_NS NS_PER_S
 #define HOLD_LOOK_NS (10 * NS_PER_MS)
 
@@ -29,7 +33,9 @@ struct watcher {
     uint64_t over_ns;      /* when the last iteration ended; 0: it has not */
     enum call_kind stands; /* for a wait: marks are the calls of this kind */
     uint64_t quiet_calls;  /* since the last wait */
-    uint64_t ranges;
+    uint64_t wait_ns;      /* when that was, or the first call */
+    bool quiet;            /* it was long ago */
+    uint64_t ranges, all_calls;
     uint64_t calls[CALL_KINDS];
     struct mark since; /* what there was since the last mark */
     struct period period;
@@ -117,6 +123,7 @@ static const struct {
     [CALL_COPY_IN] = {"copy in", "copies in"},
     [CALL_COPY_OUT] = {"copy out", "copies out"},
     [CALL_COPY_OUT_WAIT] = {"waiting copy out", "waiting copies out"},
+    [CALL_LOAD] = {"load of code", "loads of code"},
 };
 
 static void append_count(struct text *text, enum call_kind kind, uint64_t count, uint64_t bytes)
@@ -145,7 +152,7 @@ static void note_iteration(const struct watcher *watcher)
     struct mark iteration = period_iteration(&watcher->period);
     if (observer.tick.kind == TICK_NVTX)
         text_append(&text, "NVTX range '%s'", observer.tick.name);
-    if (watcher->stands == CALL_WAIT || watcher->stands == CALL_POLL)
+    if (observer.tick.kind == TICK_AUTO && watcher->stands <= CALL_POLL)
         append_count(&text, watcher->stands, watcher->period.length, 0);
     append_count(&text, CALL_LAUNCH, iteration.launches, 0);
     append_count(&text, CALL_GRAPH, iteration.graphs, 0);
@@ -154,7 +161,8 @@ static void note_iteration(const struct watcher *watcher)
     struct shm_observer *out = &record()->observer;
     out->calls = iteration.launches + iteration.graphs + iteration.copies_in +
                  iteration.copies_out + watcher->period.length;
-    out->match = watcher->period.match;
+    out->graphs = iteration.graphs;
+    out->match = observer.tick.kind == TICK_NVTX ? 1 : watcher->period.match;
     note(SHM_OBSERVED_ITERATION, line);
 }
 
@@ -181,8 +189,10 @@ static bool open_handle(struct watcher *watcher)
     else
         atomic_fetch_add(&observer.opened, 1);
     pthread_mutex_unlock(&observer.mutex);
-    if (itself)
+    if (itself) {
+        note(SHM_OBSERVED_LATE, "");
         return false;
+    }
     note_iteration(watcher);
     watcher->handle = mpsweep_open(MPSWEEP_NEXT_THREAD);
     if (!watcher->handle)
@@ -192,8 +202,12 @@ static bool open_handle(struct watcher *watcher)
 
 static void begin(struct watcher *watcher)
 {
-    if (!mpsweep_begin(watcher->handle))
-        watcher->over_ns = clock_now_ns();
+    bool begun = mpsweep_begin(watcher->handle);
+    /* It may have been held there for as long as it takes. */
+    watcher->wait_ns = clock_now_ns();
+    watcher->quiet_calls = 0;
+    if (!begun)
+        watcher->over_ns = watcher->wait_ns;
 }
 
 static void end(struct watcher *watcher)
@@ -215,9 +229,10 @@ static void lose(struct watcher *watcher)
     watcher->over_ns = clock_now_ns();
 }
 
-static void add_mark(struct watcher *watcher)
+static void add_mark(struct watcher *watcher, uint64_t what)
 {
     struct mark mark = watcher->since;
+    mark.what = what;
     mark.at_ns = clock_now_ns();
     watcher->since = (struct mark){0};
     enum period_state state =
@@ -233,9 +248,8 @@ static void add_mark(struct watcher *watcher)
 /* Without any wait, what stands for one is what the thread does instead. */
 static enum call_kind choose_stand(const struct watcher *watcher)
 {
-    static const enum call_kind kinds[] = {CALL_POLL, CALL_COPY_OUT, CALL_GRAPH};
-    uint64_t waits = watcher->calls[CALL_WAIT] + watcher->calls[CALL_COPY_OUT_WAIT];
-    if (waits > 0 && watcher->quiet_calls < QUIET_CALLS)
+    static const enum call_kind kinds[] = {CALL_POLL, CALL_COPY_OUT, CALL_GRAPH, CALL_LAUNCH};
+    if (!watcher->quiet)
         return CALL_WAIT;
     for (unsigned i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (watcher->calls[kinds[i]] >= STANDS_FOR_WAIT)
@@ -253,10 +267,10 @@ static bool is_wait(enum call_kind kind)
     return kind == CALL_WAIT || kind == CALL_COPY_OUT_WAIT;
 }
 
-static bool is_mark(struct watcher *watcher, enum call_kind kind, bool named)
+static bool is_mark(const struct watcher *watcher, const struct call *call)
 {
-    const struct mark *since = &watcher->since;
-    bool worked = has_work(since);
+    enum call_kind kind = call->kind;
+    bool worked = has_work(&watcher->since);
     switch (observer.tick.kind) {
     case TICK_SYNC:
         return worked && is_wait(kind);
@@ -265,36 +279,64 @@ static bool is_mark(struct watcher *watcher, enum call_kind kind, bool named)
     case TICK_COPY_OUT:
         return worked && (kind == CALL_COPY_OUT || kind == CALL_COPY_OUT_WAIT);
     case TICK_KERNEL:
-        return named;
+        return call->named;
     case TICK_NONE:
     case TICK_NVTX:
         return false;
     case TICK_AUTO:
         break;
     }
-    enum call_kind stands = choose_stand(watcher);
-    if (stands != watcher->stands && !watcher->handle) {
-        watcher->stands = stands;
-        watcher->period = (struct period){0};
-    }
     return worked && (watcher->stands == CALL_WAIT ? is_wait(kind) : kind == watcher->stands);
 }
 
-static void count(struct watcher *watcher, enum call_kind kind, uint64_t bytes)
+/* How long a thread may go without a wait. */
+static uint64_t longest_wait(const struct watcher *watcher)
 {
+    struct mark iteration = period_iteration(&watcher->period);
+    return watcher->period.length ? QUIET_ITERATIONS * iteration.at_ns + QUIET_LEAST_NS : QUIET_NS;
+}
+
+/* Whether the thread has not waited for long: what it does instead then stands for a wait. */
+static void look_for_waits(struct watcher *watcher, enum call_kind kind)
+{
+    if (is_wait(kind)) {
+        watcher->quiet_calls = 0;
+        watcher->quiet = false;
+        watcher->wait_ns = clock_now_ns();
+    } else if (++watcher->quiet_calls % QUIET_CALLS == 0) {
+        watcher->quiet = clock_now_ns() > watcher->wait_ns + longest_wait(watcher);
+    }
+    enum call_kind stands = choose_stand(watcher);
+    if (stands == watcher->stands || (watcher->period.length && watcher->stands != CALL_WAIT))
+        return;
+    if (watcher->period.length)
+        lose(watcher);
+    watcher->stands = stands;
+    watcher->period = (struct period){0};
+}
+
+static void count(struct watcher *watcher, const struct call *call)
+{
+    enum call_kind kind = call->kind;
     struct mark *since = &watcher->since;
     watcher->calls[kind]++;
-    watcher->quiet_calls = is_wait(kind) ? 0 : watcher->quiet_calls + 1;
+    if (watcher->wait_ns == 0)
+        watcher->wait_ns = clock_now_ns();
+    if (observer.tick.kind == TICK_AUTO)
+        look_for_waits(watcher, kind);
+    /* While it loads code it tries things out, or is not warm. */
+    if (kind == CALL_LOAD && !watcher->period.length)
+        watcher->period = (struct period){0};
     since->launches += kind == CALL_LAUNCH;
     since->graphs += kind == CALL_GRAPH;
     if (kind == CALL_COPY_IN) {
         since->copies_in++;
-        since->bytes_in += bytes;
+        since->bytes_in += call->bytes;
     } else if (kind == CALL_COPY_OUT || kind == CALL_COPY_OUT_WAIT) {
         since->copies_out++;
-        since->bytes_out += bytes;
+        since->bytes_out += call->bytes;
     }
-    if (!watcher->handle && watcher->quiet_calls % NOTE_CALLS == NOTE_CALLS - 1)
+    if (!watcher->handle && ++watcher->all_calls % NOTE_CALLS == 0)
         note_calls(watcher);
 }
 
@@ -305,13 +347,13 @@ static void hold(uint64_t over_ns)
         clock_sleep_until(clock_now_ns() + HOLD_LOOK_NS);
 }
 
-void watcher_take(struct watcher *watcher, enum call_kind kind, uint64_t bytes, bool named)
+void watcher_take(struct watcher *watcher, const struct call *call)
 {
     pthread_mutex_lock(&watcher->mutex);
     if (!watcher->over_ns) {
-        count(watcher, kind, bytes);
-        if (is_mark(watcher, kind, named))
-            add_mark(watcher);
+        count(watcher, call);
+        if (is_mark(watcher, call))
+            add_mark(watcher, call->what);
     }
     uint64_t over_ns = watcher->over_ns;
     pthread_mutex_unlock(&watcher->mutex);

@@ -24,9 +24,8 @@ bool watcher_open(const struct tick *tick);
 /* The calling thread's; NULL: it is not watched. */
 struct watcher *watcher_of_thread(void);
 
-/* A call of the driver has ended well. bytes: of a copy. named: of a launch, whether the kernel has
- * the name that was asked for. May wait: the caller holds no lock. */
-void watcher_take(struct watcher *watcher, enum call_kind kind, uint64_t bytes, bool named);
+/* A call has ended. May wait: the caller holds no lock. */
+void watcher_take(struct watcher *watcher, const struct call *call);
 
 /* A range of the name that was asked for begins or ends. */
 void watcher_push(struct watcher *watcher);

@@ -20,6 +20,7 @@ long_tests = \
     tests/cli/reuse.bats \
     tests/cli/program.bats \
     tests/cli/program_reuse.bats \
+    tests/cli/observe.bats \
     tests/cli/plugin.bats \
     tests/cli/probe_more.bats \
     tests/cli/signals.bats \

@@ -4,6 +4,7 @@ check_PROGRAMS += \
     tests/fakes/nvidia-cuda-mps-control \
     tests/fakes/hold_process \
     tests/fakes/program \
+    tests/fakes/unaware \
     tests/fakes/http-server \
     tests/fakes/cupti_other_clock.so \
     tests/fakes/numa.so \
@@ -23,6 +24,8 @@ tests_fakes_program_LDADD = libmpsweep-client.a
 noinst_PROGRAMS += tests/fakes/gpu_program
 tests_fakes_gpu_program_SOURCES = tests/fakes/gpu_program.c
 tests_fakes_gpu_program_LDADD = libmpsweep-client.a libkernels.a libdevice.a libcommon.a
+tests_fakes_unaware_SOURCES = tests/fakes/unaware.c
+tests_fakes_unaware_LDADD =
 
 tests_fakes_http_server_SOURCES = tests/fakes/http_server.c
 tests_fakes_http_server_LDADD =

@@ -19,7 +19,7 @@ static int set_up(void **state)
     return 0;
 }
 
-/* A wait for so many launches, after which so many bytes came back. */
+/* A wait for launches, after which bytes came back. */
 static enum period_state wait_for(uint32_t launches, uint64_t bytes_in, uint64_t bytes_out,
                                   uint64_t ns)
 {
@@ -37,10 +37,10 @@ static void test_each_wait_is_an_iteration(void **state)
 {
     unsigned boundaries = 0;
     (void)state;
-    for (int i = 0; i < 80; i++)
+    for (int i = 0; i < 400; i++)
         boundaries += wait_for(220, 1 << 20, 1 << 20, 3000000) == PERIOD_BOUNDARY;
     assert_int_equal(period.length, 1);
-    assert_true(boundaries >= 15);
+    assert_true(boundaries >= 50);
     struct mark iteration = period_iteration(&period);
     assert_int_equal(iteration.launches, 220);
     assert_int_equal(iteration.bytes_in, 1 << 20);
@@ -75,7 +75,7 @@ static void test_requests_of_several_waits(void **state)
 {
     unsigned boundaries = 0, last = 99;
     (void)state;
-    for (int i = 0; i < 8; i++)
+    for (int i = 0; i < 90; i++)
         request(&boundaries, &last);
     assert_int_equal(period.length, 13);
     boundaries = 0;
@@ -95,7 +95,7 @@ static void test_loading_is_no_iteration(void **state)
     for (int i = 0; i < 200; i++)
         assert_int_equal(wait_for(0, 1 << 22, 0, 1000000), PERIOD_UNKNOWN);
     unsigned boundaries = 0;
-    for (int i = 0; i < 100; i++)
+    for (int i = 0; i < 600; i++)
         boundaries += wait_for(100, 4096, 4096, 2000000) == PERIOD_BOUNDARY;
     assert_true(boundaries >= 30);
 }
@@ -120,11 +120,36 @@ static void test_uneven_iterations_count_in_the_end(void **state)
     unsigned boundaries = 0;
     (void)state;
     uint32_t random = 1;
-    for (unsigned i = 0; i < 100; i++) {
+    for (unsigned i = 0; i < 500; i++) {
         random = random * 1664525 + 1013904223;
         boundaries += wait_for(100, 4096, 4096, 1000000 + random / 1000) == PERIOD_BOUNDARY;
     }
     assert_true(boundaries >= 30);
+}
+
+/* A library tries out its kernels, each with a wait, and then the program begins. */
+static void test_a_short_repetition_is_no_iteration(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 1500; i++)
+        assert_int_equal(wait_for(2, 0, 0, 500000), PERIOD_UNKNOWN);
+    for (int i = 0; i < 300; i++)
+        assert_int_equal(wait_for(40, 4096, 4096, 3000000), PERIOD_UNKNOWN);
+}
+
+/* Launches without any wait: of three kernels, one twice. */
+static void test_launches_by_their_kernel(void **state)
+{
+    static const uint64_t kernels[] = {11, 22, 11, 33};
+    unsigned boundaries = 0;
+    (void)state;
+    for (int i = 0; i < 4000; i++) {
+        const struct mark mark = {
+            .at_ns = (uint64_t)i * 500000, .launches = 1, .what = kernels[i % 4]};
+        boundaries += period_add(&period, &mark, false) == PERIOD_BOUNDARY;
+    }
+    assert_int_equal(period.length, 4);
+    assert_true(boundaries >= 400);
 }
 
 static void test_nothing_repeats(void **state)
@@ -142,7 +167,7 @@ static void test_a_period_is_lost(void **state)
 {
     enum period_state last = PERIOD_UNKNOWN;
     (void)state;
-    for (int i = 0; i < 80; i++)
+    for (int i = 0; i < 400; i++)
         last = wait_for(220, 4096, 4096, 3000000);
     assert_int_equal(last, PERIOD_BOUNDARY);
     unsigned lost = 0;
@@ -150,7 +175,7 @@ static void test_a_period_is_lost(void **state)
     for (int i = 0; i < 40; i++)
         lost += wait_for(launches = launches * 3 / 2 % 9973 + 1, 0, 0, 1000000) == PERIOD_LOST;
     assert_true(lost >= 1);
-    for (int i = 0; i < 120; i++)
+    for (int i = 0; i < 500; i++)
         last = wait_for(50, 0, 64, 3000000);
     assert_int_equal(last, PERIOD_BOUNDARY);
 }
@@ -159,7 +184,7 @@ static void test_one_odd_wait_among_many(void **state)
 {
     unsigned lost = 0, boundaries = 0;
     (void)state;
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < 700; i++) {
         enum period_state now = wait_for(i % 50 == 49 ? 1000 : 220, 4096, 4096, 3000000);
         lost += now == PERIOD_LOST;
         boundaries += now == PERIOD_BOUNDARY;
@@ -187,6 +212,8 @@ int main(void)
         cmocka_unit_test_setup(test_loading_is_no_iteration, set_up),
         cmocka_unit_test_setup(test_a_warm_up_is_awaited, set_up),
         cmocka_unit_test_setup(test_uneven_iterations_count_in_the_end, set_up),
+        cmocka_unit_test_setup(test_a_short_repetition_is_no_iteration, set_up),
+        cmocka_unit_test_setup(test_launches_by_their_kernel, set_up),
         cmocka_unit_test_setup(test_nothing_repeats, set_up),
         cmocka_unit_test_setup(test_a_period_is_lost, set_up),
         cmocka_unit_test_setup(test_one_odd_wait_among_many, set_up),

@@ -1,0 +1,107 @@
+#!/usr/bin/env bats
+# Programs that do not know mpsweep: what counts as an iteration, and every way in which there is none.
+
+load helper
+load mps
+
+setup_file() {
+  export UNAWARE=$MPSWEEP_BUILD_DIR/tests/fakes/unaware
+}
+
+OBSERVED=(--device emulated -q --rounds 1 --precision 100 --warmup 0.05)
+
+# observe STATUS OPTIONS... -- PROGRAM...: into r.jsonl.
+observe() {
+  local wanted=$1
+  shift
+  rm -f r.jsonl
+  expect "$wanted" "$MPSWEEP" sweep "${OBSERVED[@]}" -o r.jsonl "$@"
+}
+
+# takes ITERATION: for one, in all points.
+takes() {
+  points "length > 0 and all(measured and .observed.iteration == \"$1\" and .observed.alike > 0.85)" \
+    r.jsonl >/dev/null || fail "should take for an iteration: $1" "$(points 'map([.status, .error, .observed])' r.jsonl)"
+}
+
+COPIES="1 copy in of 65536 bytes, 1 copy out of 65536 bytes"
+
+@test "iterations are found in all layouts" {
+  observe 0 -l threads:1 -l processes+mps:2 -l processes:2 -- "$UNAWARE" --kernels 12
+  takes "1 wait, 12 launches, $COPIES"
+  points 'map(select(.mps)) | all(.attached.seen == .processes)' r.jsonl
+  grep -q '^observed threads 1×1: an iteration is 1 wait, 12 launches' out
+}
+
+@test "each thread has its own" {
+  observe 0 -l threads:3 -l hybrid:2x2 -- sh -c 'exec "$0" --threads "$MPSWEEP_THREADS"' "$UNAWARE"
+  takes "1 wait, 20 launches, $COPIES"
+  points 'all((.per_worker | length) == .workers and all(.per_worker[]; .ips > 0))' r.jsonl
+}
+
+@test "waits by events, contexts, and polls, and graphs" {
+  observe 0 -l threads:1 -- "$UNAWARE" --wait event
+  takes "1 wait, 20 launches, $COPIES"
+  observe 0 -l threads:1 -- "$UNAWARE" --wait context
+  takes "1 wait, 20 launches, $COPIES"
+  observe 0 -l threads:1 -- "$UNAWARE" --wait poll
+  takes "1 poll, 20 launches, $COPIES"
+  observe 0 -l threads:1 -- "$UNAWARE" --graph
+  takes "1 wait, 1 graph launch, $COPIES"
+  points 'all(.warnings | any(.kind == "observed_graphs"))' r.jsonl
+}
+
+@test "several waits are an iteration, and the load of a model is none" {
+  observe 0 -l threads:1 -- "$UNAWARE" --steps 5 --kernels 8 --weights 300
+  takes "5 waits, 40 launches, $COPIES"
+}
+
+@test "what --tick names" {
+  observe 0 -l threads:1 --tick sync -- "$UNAWARE" --steps 2 --kernels 8
+  points 'all(measured and (.observed.iteration | startswith("8 launches")))' r.jsonl
+  observe 0 -l threads:1 --tick graph -- "$UNAWARE" --graph --steps 3
+  points 'all(measured and (.observed.iteration | startswith("1 graph launch")))' r.jsonl
+  observe 0 -l threads:1 --tick copy-out -- "$UNAWARE" --steps 3 --kernels 4
+  takes "12 launches, $COPIES"
+  observe 0 -l threads:1 --tick kernel:empty -- "$UNAWARE" --kernels 4
+  points 'all(measured and (.observed.iteration | startswith("1 launch")))' r.jsonl
+}
+
+@test "an open loop starts iterations where one ended" {
+  observe 0 -l threads:1 --rate 50 --duration 0.5 -- "$UNAWARE"
+  points 'all(measured and (.throughput_ips | . > 40 and . < 60) and .rate.offered_ips == 50)' r.jsonl
+}
+
+@test "programs without iterations, each with its reason" {
+  observe 2 -l processes:2 --timeout 5 -- "$UNAWARE" --mode idle
+  points 'all(.error | test("^process 2 \\(unaware\\) did not report that it is ready within"))' r.jsonl
+  observe 2 -l processes:2 --timeout 5 -- "$UNAWARE" --mode random
+  points 'all(.error | test("^process 2 \\(unaware\\) repeated nothing that could be an iteration within .* s \\(it made [0-9]+ launches, [0-9]+ waits, "))' r.jsonl
+  observe 2 -l processes:2 --timeout 5 --tick kernel:nonesuch -- "$UNAWARE"
+  points 'all(.error | test("repeated nothing that could be an iteration"))' r.jsonl
+}
+
+@test "programs that end, hang or change while they are measured" {
+  observe 2 -l processes:2 --duration 1 -- "$UNAWARE" --mode exit
+  points 'all(.error | test("^process 2 .* exited with status 3 before it was "))' r.jsonl
+  observe 2 -l processes:2 -- "$UNAWARE" --mode crash
+  points 'all(.error | test("^process 2 .* was killed by signal 11 .* before it was "))' r.jsonl
+  observe 2 -l processes:2 -- "$UNAWARE" --mode pipe
+  points 'all(.error | test("^process 2 .* was killed by signal 13 .* before it was "))' r.jsonl
+  observe 2 -l processes:2 --timeout 5 -- "$UNAWARE" --mode hang
+  points 'all(.error | test("^process 2 "))' r.jsonl
+}
+
+@test "a program that reports its iterations is not observed" {
+  observe 0 -l threads:1 -- "$MPSWEEP_BUILD_DIR/examples/program/ticker" 200
+  points 'all(measured and (has("observed") | not))' r.jsonl
+}
+
+@test "the observer leaves a profiler's place to it, and servers alone" {
+  CUDA_INJECTION64_PATH=/nonexistent observe 2 -l threads:1 --timeout 4 -- "$UNAWARE"
+  points 'all(.error | test("did not report that it is ready"))' r.jsonl
+  expect 1 "$MPSWEEP" sweep --tick sync -l threads:1
+  grep -q -- '--tick needs a program: -- COMMAND' err
+  expect 1 "$MPSWEEP" sweep --tick often -- "$UNAWARE"
+  grep -q "'often' is not a value of tick: it takes auto, none, sync," err
+}

@@ -1,0 +1,250 @@
+/*
+ * A program that uses the GPU in iterations and does not know mpsweep:
+ *   unaware [--kernels N] [--steps N] [--bytes N] [--threads N] [--wait stream|context|event|poll|copy]
+ *           [--graph] [--weights N] [--mode MODE]
+ * An iteration copies in, waits --steps times for --kernels launches each, and copies out. A line
+ * of standard output reports at the end, or each second, how many there were.
+ * MODE, in process 1 of a layout only: exit, crash, hang, idle (no iteration ever), random (nothing
+ * repeats), change (of what it does, after 300 iterations), pipe (writes to a closed pipe).
+ */
+#include <dlfcn.h>
+#include <getopt.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The functions of a driver, which no header declares here. */
+static struct {
+    int (*cuInit)(unsigned);
+    int (*cuDevicePrimaryCtxRetain)(void **, int);
+    int (*cuCtxSetCurrent)(void *);
+    int (*cuCtxSynchronize)(void);
+    int (*cuStreamCreate)(void **, unsigned);
+    int (*cuStreamSynchronize)(void *);
+    int (*cuStreamQuery)(void *);
+    int (*cuEventCreate)(void **, unsigned);
+    int (*cuEventRecord)(void *, void *);
+    int (*cuEventSynchronize)(void *);
+    int (*cuModuleLoadData)(void **, const void *);
+    int (*cuModuleGetFunction)(void **, void *, const char *);
+    int (*cuLaunchKernel)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                          unsigned, void *, void **, void **);
+    int (*cuMemAlloc_v2)(unsigned long long *, size_t);
+    int (*cuMemcpyHtoDAsync_v2)(unsigned long long, const void *, size_t, void *);
+    int (*cuMemcpyDtoHAsync_v2)(void *, unsigned long long, size_t, void *);
+    int (*cuStreamBeginCapture_v2)(void *, int);
+    int (*cuStreamEndCapture)(void *, void **);
+    int (*cuGraphInstantiateWithFlags)(void **, void *, unsigned long long);
+    int (*cuGraphLaunch)(void *, void *);
+} cuda;
+
+static const char *const names[] = {
+    "cuInit", "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent", "cuCtxSynchronize", "cuStreamCreate",
+    "cuStreamSynchronize", "cuStreamQuery", "cuEventCreate", "cuEventRecord", "cuEventSynchronize",
+    "cuModuleLoadData", "cuModuleGetFunction", "cuLaunchKernel", "cuMemAlloc_v2",
+    "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuStreamBeginCapture_v2", "cuStreamEndCapture",
+    "cuGraphInstantiateWithFlags", "cuGraphLaunch"};
+
+static struct {
+    int kernels, steps, threads, graph, weights;
+    size_t bytes;
+    const char *wait, *mode;
+} plan = {.kernels = 20, .steps = 1, .threads = 1, .bytes = 65536, .wait = "stream", .mode = ""};
+
+static void *context, *function;
+
+static void check(int result, const char *what)
+{
+    if (result == 0)
+        return;
+    fprintf(stderr, "unaware: %s: error %d\n", what, result);
+    exit(9);
+}
+
+#define CALL(call, ...) check(cuda.call(__VA_ARGS__), #call)
+
+static int is(const char *mode)
+{
+    return strcmp(plan.mode, mode) == 0;
+}
+
+static void load_driver(void)
+{
+    const char *path = getenv("MPSWEEP_DRIVER");
+    void *module, *driver = dlopen(path ? path : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    void **at = (void **)&cuda;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        at[i] = driver ? dlsym(driver, names[i]) : NULL;
+        if (!at[i]) {
+            fprintf(stderr, "unaware: no %s\n", names[i]);
+            exit(8);
+        }
+    }
+    CALL(cuInit, 0);
+    CALL(cuDevicePrimaryCtxRetain, &context, 0);
+    CALL(cuCtxSetCurrent, context);
+    CALL(cuModuleLoadData, &module, "");
+    CALL(cuModuleGetFunction, &function, module, "mpsweep_empty");
+}
+
+static void nap(void)
+{
+    const struct timespec millisecond = {.tv_nsec = 1000000};
+    nanosleep(&millisecond, NULL);
+}
+
+struct worker {
+    pthread_t thread;
+    void *stream, *event, *graph;
+    unsigned long long memory;
+    char *host;
+    unsigned random;
+};
+
+static void launch(struct worker *worker, int kernels)
+{
+    for (int i = 0; i < kernels; i++)
+        CALL(cuLaunchKernel, function, 1, 1, 1, 32, 1, 1, 0, worker->stream, NULL, NULL);
+}
+
+static void await(struct worker *worker)
+{
+    if (strcmp(plan.wait, "context") == 0) {
+        CALL(cuCtxSynchronize);
+    } else if (strcmp(plan.wait, "event") == 0) {
+        CALL(cuEventRecord, worker->event, worker->stream);
+        CALL(cuEventSynchronize, worker->event);
+    } else if (strcmp(plan.wait, "poll") == 0) {
+        while (cuda.cuStreamQuery(worker->stream) != 0)
+            ;
+    } else {
+        CALL(cuStreamSynchronize, worker->stream);
+    }
+}
+
+static void make_graph(struct worker *worker)
+{
+    void *captured;
+    CALL(cuStreamBeginCapture_v2, worker->stream, 2);
+    launch(worker, plan.kernels);
+    CALL(cuStreamEndCapture, worker->stream, &captured);
+    CALL(cuGraphInstantiateWithFlags, &worker->graph, captured, 0);
+}
+
+static void iterate(struct worker *worker, unsigned long done)
+{
+    int kernels = plan.kernels;
+    size_t bytes = plan.bytes;
+    if (is("random") || (is("change") && done >= 300)) {
+        worker->random = worker->random * 1664525 + 1013904223;
+        kernels = 1 + (int)((worker->random >> 20) % 300);
+        bytes = 1 + (worker->random >> 12) % plan.bytes;
+    }
+    CALL(cuMemcpyHtoDAsync_v2, worker->memory, worker->host, bytes, worker->stream);
+    for (int i = 0; i < plan.steps; i++) {
+        if (plan.graph)
+            CALL(cuGraphLaunch, worker->graph, worker->stream);
+        else
+            launch(worker, kernels);
+        if (i + 1 < plan.steps)
+            await(worker);
+    }
+    CALL(cuMemcpyDtoHAsync_v2, worker->host, worker->memory, bytes, worker->stream);
+    await(worker);
+}
+
+static void misbehave(unsigned long done)
+{
+    if (done < 100)
+        return;
+    if (is("exit"))
+        exit(3);
+    if (is("crash"))
+        raise(SIGSEGV);
+    while (is("hang"))
+        pause();
+    if (is("pipe")) {
+        int ends[2];
+        if (pipe(ends) == 0 && close(ends[0]) == 0 && write(ends[1], "x", 1) < 0)
+            exit(4);
+    }
+}
+
+static void *serve(void *argument)
+{
+    struct worker *worker = argument;
+    CALL(cuCtxSetCurrent, context);
+    CALL(cuStreamCreate, &worker->stream, 1);
+    CALL(cuEventCreate, &worker->event, 2);
+    CALL(cuMemAlloc_v2, &worker->memory, plan.bytes);
+    worker->host = calloc(1, plan.bytes);
+    worker->random = 1;
+    if (!worker->host)
+        exit(7);
+    /* As the weights of a model: a wait for each. */
+    for (int i = 0; i < plan.weights; i++) {
+        CALL(cuMemcpyHtoDAsync_v2, worker->memory, worker->host, plan.bytes, worker->stream);
+        CALL(cuStreamSynchronize, worker->stream);
+    }
+    if (plan.graph)
+        make_graph(worker);
+    for (unsigned long done = 0;; done++) {
+        if (is("idle")) {
+            nap();
+            continue;
+        }
+        iterate(worker, done);
+        misbehave(done);
+    }
+    return NULL;
+}
+
+static void read_options(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"kernels", required_argument, NULL, 'k'}, {"steps", required_argument, NULL, 's'},
+        {"bytes", required_argument, NULL, 'b'},   {"threads", required_argument, NULL, 't'},
+        {"wait", required_argument, NULL, 'w'},    {"graph", no_argument, NULL, 'g'},
+        {"weights", required_argument, NULL, 'l'}, {"mode", required_argument, NULL, 'm'},
+        {NULL, 0, NULL, 0}};
+    const char *number = getenv("MPSWEEP_PROCESS");
+    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        long value = optarg ? strtol(optarg, NULL, 10) : 0;
+        if (option == 'k')
+            plan.kernels = (int)value;
+        else if (option == 's')
+            plan.steps = (int)value;
+        else if (option == 'b')
+            plan.bytes = (size_t)value;
+        else if (option == 't')
+            plan.threads = (int)value;
+        else if (option == 'w')
+            plan.wait = optarg;
+        else if (option == 'g')
+            plan.graph = 1;
+        else if (option == 'l')
+            plan.weights = (int)value;
+        else if (option == 'm' && (!number || strcmp(number, "1") == 0))
+            plan.mode = optarg;
+        else if (option != 'm')
+            exit(2);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    read_options(argc, argv);
+    load_driver();
+    struct worker *workers = calloc((size_t)plan.threads, sizeof *workers);
+    if (!workers)
+        return 7;
+    for (int i = 1; i < plan.threads; i++)
+        if (pthread_create(&workers[i].thread, NULL, serve, &workers[i]) != 0)
+            return 6;
+    serve(&workers[0]);
+    return 0;
+}
