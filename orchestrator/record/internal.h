@@ -39,6 +39,11 @@ void record_add_time(json_t *record, const struct point *point, const struct rou
 /* A worker's means of the phases and its use of a CPU, as fields of its entry of per_worker. */
 void record_add_worker_time(json_t *entry, const struct round_worker *worker);
 
+/* -- program.c -- */
+
+/* "observed": what was taken for an iteration of a program that does not report them. */
+void record_add_observed(json_t *record, const struct round_result *result);
+
 /* -- requests.c -- */
 
 /* "requests" and "first_byte_us" of a server, and a warning where answers were bad. */

@@ -52,6 +52,7 @@ static const struct field fields[] = {
     {"fixed", TABLE},
     {"workloads", TABLE},
     {"requests", NOT_READ},
+    {"observed", TABLE},
     {"first_byte_us", TABLE},
     {"stalled", TABLE},
     {"warnings", TABLE},

@@ -20,6 +20,10 @@ void table_print_rounds(FILE *out, const json_t *points);
 /* Of each server that streams its answers, a line with when they begin. */
 void table_print_first_bytes(FILE *out, const json_t *points);
 
+/* What was taken for an iteration of a program that does not report them, once for each different
+ * one. */
+void table_print_observed(FILE *out, const json_t *points);
+
 /* Of each measured mix, a line with what each of its workloads did. */
 void table_print_mixes(FILE *out, const json_t *points);
 

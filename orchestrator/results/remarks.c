@@ -192,6 +192,34 @@ void table_print_first_bytes(FILE *out, const json_t *points)
     }
 }
 
+/* Whether a point before it took the same for an iteration. */
+static bool was_observed_before(const json_t *points, size_t index, const char *iteration)
+{
+    for (size_t i = 0; i < index; i++) {
+        const json_t *observed = json_object_get(json_array_get(points, i), "observed");
+        if (observed && strcmp(text_at(observed, "iteration"), iteration) == 0)
+            return true;
+    }
+    return false;
+}
+
+void table_print_observed(FILE *out, const json_t *points)
+{
+    bool first = true;
+    for (size_t i = 0; i < json_array_size(points); i++) {
+        const json_t *point = json_array_get(points, i);
+        const json_t *observed = json_object_get(point, "observed");
+        char name[POINT_TEXT_BYTES];
+        if (!observed || was_observed_before(points, i, text_at(observed, "iteration")))
+            continue;
+        point_name(point, name);
+        fprintf(out, "%sobserved %s: an iteration is %s; %.0f%% of them are alike (--tick)\n",
+                first ? "\n" : "", name, text_at(observed, "iteration"),
+                100.0 * number_at(observed, "alike"));
+        first = false;
+    }
+}
+
 static void print_mix(FILE *out, const json_t *point, const json_t *workloads)
 {
     char name[POINT_TEXT_BYTES], ips[32], p50[32], p99[32];

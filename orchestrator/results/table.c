@@ -261,6 +261,7 @@ void table_print(FILE *out, json_t *header, const json_t *points)
     table_print_rounds(out, points);
     table_print_gpus(out, points);
     table_print_first_bytes(out, points);
+    table_print_observed(out, points);
     table_print_mixes(out, points);
     table_print_warnings(out, points);
     json_decref(shown.singles);

@@ -166,6 +166,8 @@ enum status round_collect(const struct round *round)
     if (status != STATUS_OK)
         goto out;
     collect_processes(round);
+    if (point_is_program(round->point))
+        round_program_observed(round);
     if (point_gpus(point) == 1)
         telemetry_collect(round->session->telemetry, 0, result->throughput_ips * result->window_s,
                           &result->telemetry);

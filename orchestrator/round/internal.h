@@ -109,6 +109,8 @@ enum status round_program_check(const struct round *round);
 /* Each process, or one that it has started, must be a client of the daemon; without MPS none may
  * be. */
 enum status round_program_prove(struct round *round);
+/* Collects what was taken for its iterations. */
+void round_program_observed(const struct round *round);
 
 /* cause.c: adds to the error of a failed round over MPS what the daemon knows of it: that it ended,
  * that a client's fault reached all of them, and what to do about an error of MPS's own. Call it

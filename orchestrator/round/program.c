@@ -44,15 +44,39 @@ enum status round_program_failed(const struct round *round, unsigned process, en
     return blame(round, process, code, "%.*s", (int)sizeof((struct shm_slot *)0)->error - 1, error);
 }
 
-/* A program that does not report its iterations, and none were found. */
-static enum status blame_observed(const struct round *round, unsigned process, double seconds)
+/* What its observer has reported last. */
+static enum shm_observed read_observer(const struct round *round, unsigned process,
+                                       char words[SHM_OBSERVER_WORDS])
 {
     const struct shm_observer *observer = &shm_process_at(&round->shm, process)->observer;
     uint32_t state = atomic_load_explicit(&observer->state, memory_order_acquire);
     uint32_t at = atomic_load_explicit(&observer->words_at, memory_order_acquire);
+    const char *last = observer->words[at % 2];
+    text_printable(last, strnlen(last, SHM_OBSERVER_WORDS), words, SHM_OBSERVER_WORDS);
+    return (enum shm_observed)state;
+}
+
+void round_program_observed(const struct round *round)
+{
+    struct round_observed *out = &round->result->observed;
+    const struct shm_observer *observer = &shm_process_at(&round->shm, 0)->observer;
+    *out = (struct round_observed){0};
+    enum shm_observed state = read_observer(round, 0, out->what);
+    out->late = state == SHM_OBSERVED_LATE;
+    if (state != SHM_OBSERVED_ITERATION) {
+        out->what[0] = '\0';
+        return;
+    }
+    out->graphs = observer->graphs > 0;
+    out->calls = observer->calls;
+    out->match = observer->match;
+}
+
+/* A program that does not report its iterations, and none were found. */
+static enum status blame_observed(const struct round *round, unsigned process, double seconds)
+{
     char words[SHM_OBSERVER_WORDS];
-    const char *found = observer->words[at % 2];
-    text_printable(found, strnlen(found, sizeof words), words, sizeof words);
+    enum shm_observed state = read_observer(round, process, words);
     if (state == SHM_OBSERVED_NOT)
         return blame(round, process, STATUS_WORKER,
                      "reported no iterations within %.3g s, and they cannot be observed: %s",
@@ -63,8 +87,8 @@ static enum status blame_observed(const struct round *round, unsigned process, d
                      "what ends one with --tick, a longer --timeout, or let it report them",
                      seconds, words);
     return blame(round, process, STATUS_WORKER,
-                 "did not report that it is ready within %.3g s, and has not waited for a GPU: it "
-                 "must call mpsweep_ready() (mpsweep.ready() in Python), or use CUDA",
+                 "did not report that it is ready within %.3g s: it must call mpsweep_ready() "
+                 "(mpsweep.ready() in Python), or work on the GPU, where iterations are found",
                  seconds);
 }
 

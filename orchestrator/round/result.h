@@ -72,6 +72,15 @@ struct round_worker {
     struct shm_cpu cpu;
 };
 
+/* What was taken for an iteration of a program that does not report them; of process 0. */
+struct round_observed {
+    char what[256]; /* "": the program has reported them */
+    bool graphs; /* it launches graphs */
+    bool late;   /* the program has reported them, which the observer did not know at first */
+    unsigned calls;
+    double match; /* share of the waits that are like those of the iteration before */
+};
+
 /* What a process's context was given. */
 struct round_process {
     int sms;
@@ -123,6 +132,7 @@ struct round_result {
     struct shm_cpu cpu; /* all workers together */
     struct openloop_counts open;
     struct round_requests requests;
+    struct round_observed observed;
     struct round_fixed fixed;
     struct telemetry_window telemetry; /* of several GPUs: as if they were rounds of one */
     struct cores cores;
