@@ -5,8 +5,8 @@ cd "${MPSWEEP_SOURCE_DIR:-$(dirname "$0")/..}"
 build=${MPSWEEP_BUILD_DIR:-$PWD/build}
 jobs=$(nproc)
 
-folders=(client common device emul explain files job kernels load mps orchestrator probes recording
-  shm statistics tests trace wire worker)
+folders=(client common device emul explain files job kernels load mps observer orchestrator probes
+  recording shm statistics tests trace tracing wire worker)
 mapfile -t sources < <(find "${folders[@]}" -name '*.c' ! -name 'cuda_abi_*.c' ! -name 'cupti_abi_*.c' | sort)
 flags=(-std=gnu11 -I. "-I$build" -D_GNU_SOURCE= '-DMPSWEEP_PKGDATADIR="/"'
   '-DMPSWEEP_PKGLIBEXECDIR="/"' '-DMPSWEEP_LIBDIR="/"' '-DMPSWEEP_SOURCE_DIR="/"' '-DMPSWEEP_BUILD_DIR="/"')
@@ -39,5 +39,9 @@ printf '%s\0' "${sources[@]}" |
 
 echo "shellcheck"
 shellcheck quickstart .ci/run autogen.sh kernels/make-ptx tests/*.sh tests/bench/run tests/bench/scale tests/fuzz/run tests/slurm/cluster tests/systemd/machine \
-  emit/mps emit/env-{common.sh,start,stop,check} emit/systemd-{install,check} emit/slurm-{job,worker,check} \
-  emit/container-{worker,check}
+  emit/mps emit/ready
+# Templates, without the lines that choose parts of them.
+for script in emit/env-{common.sh,start,stop,check} emit/systemd-{install,check} \
+  emit/slurm-{job,worker,check} emit/container-{worker,check}; do
+  sed '/^{{[#^/][a-z_]*}}$/d' "$script" | shellcheck - || { echo "in $script" >&2; exit 1; }
+done
