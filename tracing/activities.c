@@ -1,5 +1,6 @@
 #include "tracing/activities.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -393,6 +394,9 @@ int activities_check_run(const char *path)
         fprintf(stderr, "%s\n", status_text());
         return (int)status;
     }
-    printf("%s %u\n", cupti.name, cupti.version);
+    Dl_info file;
+    const void *symbol;
+    memcpy(&symbol, &cupti.get_version, sizeof symbol);
+    printf("%s, version %u\n", dladdr(symbol, &file) ? file.dli_fname : cupti.name, cupti.version);
     return EXIT_SUCCESS;
 }

@@ -175,7 +175,7 @@ static int run(struct capture *capture)
     campaign_notify_session(&capture->session, report_notice);
     enum status status = session_watch_signals(&capture->session);
     if (status == STATUS_OK)
-        status = trace_check_cupti(&capture->session);
+        status = session_check_cupti(&capture->session, NULL, 0);
     if (status == STATUS_OK)
         status = run_plain(capture);
     if (status == STATUS_OK)

@@ -91,6 +91,18 @@ static void check_real(struct doctor *doctor, const struct session *session)
     check_activity(doctor, &now);
 }
 
+static void check_cupti(struct doctor *doctor, const struct session *session)
+{
+    char found[512];
+    if (session_check_cupti(session, found, sizeof found) == STATUS_OK)
+        doctor_report(doctor, FINDING_OK, NULL, "CUPTI: %s", found);
+    else
+        doctor_report(doctor, FINDING_WARNING,
+                      "only traces, 'mpsweep record', and programs that do not report their "
+                      "iterations need it, and a program may bring its own",
+                      "%s", status_text());
+}
+
 void doctor_check_gpu(struct doctor *doctor, const struct session *session, bool in_container)
 {
     const struct device_info *gpu = gpu_at(session->gpus, 0);
@@ -103,6 +115,7 @@ void doctor_check_gpu(struct doctor *doctor, const struct session *session, bool
                       session->emulated_by_default ? "; no NVIDIA driver here" : "");
         check_driver(doctor, session, "");
         check_compute_mode(doctor, session);
+        check_cupti(doctor, session);
         return;
     }
     doctor_report(doctor, FINDING_OK, NULL,
@@ -110,4 +123,5 @@ void doctor_check_gpu(struct doctor *doctor, const struct session *session, bool
                   (int)gpu->sms, (double)gpu->memory_bytes / (1 << 30), (int)gpu->major,
                   (int)gpu->minor);
     check_real(doctor, session);
+    check_cupti(doctor, session);
 }

@@ -1,6 +1,7 @@
 # GPUs, daemons, telemetry and known MPS limits of one run.
 noinst_LIBRARIES += orchestrator/session/libsession.a
 orchestrator_session_libsession_a_SOURCES = \
+    orchestrator/session/cupti.c \
     orchestrator/session/daemons.c orchestrator/session/daemons.h \
     orchestrator/session/emulation.c orchestrator/session/emulation.h \
     orchestrator/session/gpus.c orchestrator/session/gpus.h \

@@ -20,16 +20,7 @@
 #include "orchestrator/session/emulation.h"
 
 #define QUERY_NS (60 * NS_PER_S)
-#define CUPTI_VARIABLE "MPSWEEP_CUPTI"
 #define REAL_CONTROL "nvidia-cuda-mps-control"
-
-const char *session_cupti(const struct session *session)
-{
-    const char *given = getenv(CUPTI_VARIABLE);
-    if (given && *given)
-        return given;
-    return *session->driver_path ? session->driver_path : NULL;
-}
 
 enum status session_watch_signals(struct session *session)
 {

@@ -57,6 +57,10 @@ enum status session_open(const struct session_request *request, struct session *
  * it; NULL: where it usually is. */
 const char *session_cupti(const struct session *session);
 
+/* Whether CUPTI can be loaded, tried in a process of its own: its file and its version;
+ * found may be NULL with size 0. STATUS_UNSUPPORTED: what to do. */
+enum status session_check_cupti(const struct session *session, char *found, size_t size);
+
 /* From here on SIGINT, SIGTERM and SIGHUP do not end this process but are read through signal_fd;
  * those that are ignored stay so. Before, they may end it at once: the guard cleans up. */
 enum status session_watch_signals(struct session *session);

@@ -9,8 +9,6 @@
 #include "wire/program.h"
 #include "orchestrator/trace/demangle.h"
 
-#define CHECK_NS (30 * NS_PER_S)
-
 enum status trace_check_program(char *const *command)
 {
     const char *other = getenv(OBSERVER_INJECTION_VARIABLE);
@@ -19,35 +17,6 @@ enum status trace_check_program(char *const *command)
     return status_set(STATUS_USAGE,
                       "'%s' cannot be traced beside '%s': unset " OBSERVER_INJECTION_VARIABLE,
                       *command, other);
-}
-
-enum status trace_check_cupti(const struct session *session)
-{
-    const char *cupti = session_cupti(session);
-    const char *const argv[] = {session->worker_program, "--cupti-check", cupti ? "--cupti" : NULL,
-                                cupti, NULL};
-    const struct child_options options = {
-        .argv = argv,
-        .output_cap = 4096,
-        .deadline_ns = clock_now_ns() + CHECK_NS,
-        .capture_stderr = true,
-    };
-    struct child_result result;
-    char ending[64];
-    enum status status = child_run(&options, &result);
-    if (status != STATUS_OK)
-        return status;
-    result.errors[strcspn(result.errors, "\n")] = '\0';
-    if (result.wait_status != 0 && *result.errors)
-        status = status_set(STATUS_UNSUPPORTED, "%s", result.errors);
-    else if (result.wait_status != 0)
-        status = status_set(STATUS_UNSUPPORTED,
-                            "no CUPTI: loading '%s' ended its process: %s; name another one with "
-                            "MPSWEEP_CUPTI",
-                            cupti ? cupti : "libcupti.so",
-                            child_ending_text(result.wait_status, ending, sizeof ending));
-    child_result_release(&result);
-    return status;
 }
 
 enum status trace_run(struct session *session, const struct point *point,

@@ -10,9 +10,6 @@
  * it is not one. STATUS_USAGE. */
 enum status trace_check_program(char *const *command);
 
-/* Whether CUPTI can be loaded, tried in a process of its own. STATUS_UNSUPPORTED: what to do. */
-enum status trace_check_cupti(const struct session *session);
-
 /* One round, whose result the caller releases in every case. STATUS_WORKER: the point failed; the
  * text has its error. */
 enum status trace_run(struct session *session, const struct point *point,

@@ -91,7 +91,7 @@ static enum status prepare(struct trace *trace)
     bool quiet = options_switch(trace->options, OPTION_QUIET);
     enum status status = plugin_ask_all(&trace->session, &one, timeout_ns, &plugins);
     if (status == STATUS_OK)
-        status = trace_check_cupti(&trace->session);
+        status = session_check_cupti(&trace->session, NULL, 0);
     if (status == STATUS_OK)
         status = lengths_find(&trace->session, &trace->point, 1, timeout_ns, quiet, report_notice,
                               lengths);
