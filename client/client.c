@@ -8,12 +8,15 @@
 #include "common/clock.h"
 #include "common/text.h"
 #include "recording/cpu.h"
+#include "wire/program.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
 /* What mpsweep_end_or_hold() and mpsweep_stop_requested() return where nothing more follows in this
  * layout, but another one may. */
 #define LAYOUT_ENDS 2
+
+__attribute__((used)) static const char own_mark[] = CLIENT_MARK;
 
 /* False if the slot was failed meanwhile: that stays. */
 static bool advance(struct mpsweep *handle, enum shm_state state)

@@ -6,6 +6,7 @@
  * the program reports its iterations or not.
  */
 #include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -137,13 +138,29 @@ static void begin_trace(void)
     client_tell_orchestrator();
 }
 
-/* A program that has loaded the client will report its iterations. */
+/* Looks for the client's mark in the program itself, which comes first: it may be linked into it. */
+static int find_mark(struct dl_phdr_info *object, size_t bytes, void *found)
+{
+    (void)bytes;
+    for (int i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &object->dlpi_phdr[i];
+        if (part->p_type == PT_LOAD && (part->p_flags & (PF_R | PF_W)) == PF_R &&
+            memmem((const char *)object->dlpi_addr + part->p_vaddr, part->p_filesz, CLIENT_MARK,
+                   sizeof CLIENT_MARK))
+            *(bool *)found = true;
+    }
+    return 1;
+}
+
+/* A program that has the client will report its iterations. */
 static bool has_client(void)
 {
-    void *client_library = dlopen(CLIENT_LIBRARY, RTLD_NOW | RTLD_NOLOAD);
-    if (client_library)
-        dlclose(client_library);
-    return client_library || dlsym(RTLD_DEFAULT, "mpsweep_open_abi");
+    bool found = false;
+    void *library = dlopen(CLIENT_LIBRARY, RTLD_NOW | RTLD_NOLOAD);
+    if (library)
+        dlclose(library);
+    dl_iterate_phdr(find_mark, &found);
+    return library || found;
 }
 
 /* The driver's. 1: it went well; the driver does not care. */

@@ -11,6 +11,9 @@
 #define CLIENT_VARIABLE "MPSWEEP_CLIENT"
 #define CLIENT_PROTOCOL 1
 
+/* What the client's code contains, so that a program is known into which it is linked. */
+#define CLIENT_MARK "mpsweep-client: reports its iterations"
+
 /* Where mpsweep.py finds the library. */
 #define CLIENT_LIBRARY_VARIABLE "MPSWEEP_CLIENT_LIBRARY"
 #define CLIENT_LIBRARY "libmpsweep-client.so.1"

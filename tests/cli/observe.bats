@@ -97,6 +97,13 @@ COPIES="1 copy in of 65536 bytes, 1 copy out of 65536 bytes"
   points 'all(measured and (has("observed") | not))' r.jsonl
 }
 
+@test "a program that the client is linked into is not observed" {
+  observe 0 -l threads:1 --duration 2 -- "$MPSWEEP_BUILD_DIR/tests/fakes/gpu_program" in:1000 \
+    kernel:1x32:1000:3 sync
+  points 'all(measured and (has("observed") | not) and all(.warnings[]; .kind != "observed_late"))' \
+    r.jsonl
+}
+
 @test "the observer leaves a profiler's place to it, and servers alone" {
   CUDA_INJECTION64_PATH=/nonexistent observe 2 -l threads:1 --timeout 4 -- "$UNAWARE"
   points 'all(.error | test("did not report that it is ready"))' r.jsonl

@@ -325,7 +325,7 @@ SCRIPT
 }
 
 @test "programs that are never ready" {
-  local pattern='did not report that it is ready within [0-9.]+ s, .*it must call mpsweep_ready'
+  local pattern='did not report that it is ready within [0-9.]+ s: it must call mpsweep_ready'
   fails never-open "$pattern" -l processes:2 -l hybrid:2x2 --timeout $HUNG
   fails never-ready "$pattern" -l processes:2 --timeout $HUNG
 }

@@ -145,9 +145,9 @@ SCRIPT
 }
 
 @test "a program that does not report its iterations" {
-  local work=(silent in:1000 kernel:1x32:1000:3 sync)
+  local work=(in:1000 kernel:1x32:1000:3 sync)
   starts 6 -l processes:3,2 -l processes+mps:3,2 --rate closed,100 -- \
-    "$MPSWEEP_BUILD_DIR/tests/fakes/gpu_program" "${work[@]}"
+    "$MPSWEEP_BUILD_DIR/tests/fakes/silent_gpu_program" "${work[@]}"
   points 'length == 8 and (map(select(.reused)) | length == 6)' r.jsonl
 }
 

@@ -57,7 +57,7 @@ lasts() {
 }
 
 @test "a program that does not report its iterations" {
-  record 0 silent in:4096 kernel:1x32:50000:3 out:1024
+  PROGRAM=${PROGRAM%gpu_program}silent_gpu_program record 0 in:4096 kernel:1x32:50000:3 out:1024
   are 'copy-in 4K' 'kernel blocks=1 threads=32 duration=T count=3' 'copy-out 1K'
 }
 

@@ -317,15 +317,15 @@ says_of_point() {
 }
 
 @test "a program that does not report its iterations: those that mpsweep finds" {
-  local program=$MPSWEEP_BUILD_DIR/tests/fakes/gpu_program
+  local program=$MPSWEEP_BUILD_DIR/tests/fakes/silent_gpu_program
   [ -x "$program" ] || skip "the fakes are not built"
   expect 0 "$MPSWEEP" trace --device emulated -q -l threads:1 --iterations 4 -o t.json -- "$program" \
-    silent in:4096 kernel:1x32:20000:3
+    in:4096 kernel:1x32:20000:3
   sound t.json
   trace '[.traceEvents[] | select(.cat == "iteration" and .ph == "b")] | length == 4' t.json
   trace '[$work[] | select(.cat == "kernel")] | length >= 12' t.json
   expect 0 "$MPSWEEP" trace --device emulated -q -l threads:1 --iterations 4 --tick copy-out -- \
-    "$program" silent kernel:1x32:20000:3 out:1024
+    "$program" kernel:1x32:20000:3 out:1024
   grep -q '^iterations: 4, median' out
 }
 

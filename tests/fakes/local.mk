@@ -21,9 +21,12 @@ tests_fakes_program_SOURCES = tests/fakes/program.c
 tests_fakes_program_LDADD = libmpsweep-client.a
 
 # For the tests on a real GPU, too.
-noinst_PROGRAMS += tests/fakes/gpu_program
+noinst_PROGRAMS += tests/fakes/gpu_program tests/fakes/silent_gpu_program
 tests_fakes_gpu_program_SOURCES = tests/fakes/gpu_program.c
 tests_fakes_gpu_program_LDADD = libmpsweep-client.a libkernels.a libdevice.a libcommon.a
+tests_fakes_silent_gpu_program_SOURCES = tests/fakes/gpu_program.c
+tests_fakes_silent_gpu_program_CPPFLAGS = $(AM_CPPFLAGS) -DSILENT
+tests_fakes_silent_gpu_program_LDADD = libkernels.a libdevice.a libcommon.a
 tests_fakes_unaware_SOURCES = tests/fakes/unaware.c
 tests_fakes_unaware_LDADD =
 
