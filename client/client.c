@@ -16,7 +16,13 @@
  * layout, but another one may. */
 #define LAYOUT_ENDS 2
 
-__attribute__((used)) static const char own_mark[] = CLIENT_MARK;
+/* CLIENT_NOTE: the lengths of its name and of nothing, its type, its name. */
+__asm__(".pushsection .note.mpsweep, \"a\", %note\n"
+        ".balign 4\n"
+        ".long 8, 0, 1\n"
+        ".asciz \"" CLIENT_NOTE_NAME "\"\n"
+        ".popsection\n");
+_Static_assert(sizeof CLIENT_NOTE_NAME == 8 && CLIENT_NOTE == 1, "as the note has them");
 
 /* False if the slot was failed meanwhile: that stays. */
 static bool advance(struct mpsweep *handle, enum shm_state state)

@@ -11,8 +11,9 @@
 #define CLIENT_VARIABLE "MPSWEEP_CLIENT"
 #define CLIENT_PROTOCOL 1
 
-/* What the client's code contains, so that a program is known into which it is linked. */
-#define CLIENT_MARK "mpsweep-client: reports its iterations"
+/* An ELF note of the client, by which a program is known that it is linked into. */
+#define CLIENT_NOTE 1
+#define CLIENT_NOTE_NAME "mpsweep"
 
 /* Where mpsweep.py finds the library. */
 #define CLIENT_LIBRARY_VARIABLE "MPSWEEP_CLIENT_LIBRARY"
