@@ -85,7 +85,7 @@ COPIES="1 copy in of 65536 bytes, 1 copy out of 65536 bytes"
   observe 2 -l processes:2 --duration 1 -- "$UNAWARE" --mode exit
   points 'all(.error | test("^process 2 .* exited with status 3 before it was "))' r.jsonl
   observe 2 -l processes:2 -- "$UNAWARE" --mode crash
-  points 'all(.error | test("^process 2 .* was killed by signal 11 .* before it was "))' r.jsonl
+  points 'all(.error | test("^process 2 .* was killed by signal 9 .* before it was "))' r.jsonl
   observe 2 -l processes:2 -- "$UNAWARE" --mode pipe
   points 'all(.error | test("^process 2 .* was killed by signal 13 .* before it was "))' r.jsonl
   observe 2 -l processes:2 --timeout 5 -- "$UNAWARE" --mode hang

@@ -115,7 +115,7 @@ starts() {
 }
 
 @test "a Python program" {
-  command -v python3 >/dev/null || skip "no python3 here"
+  needs_python
   cat >program.py <<'SCRIPT'
 import threading, time
 import mpsweep

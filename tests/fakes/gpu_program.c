@@ -130,6 +130,7 @@ static cuda_graph_exec make_graph(char *const *words)
         do_gpu_word(*words);
     DO(stream_end_capture, stream, &graph);
     DO(graph_instantiate, &exec, graph, 0);
+    DO(graph_destroy, graph);
     return exec;
 }
 
@@ -162,5 +163,7 @@ int main(int argc, char **argv)
             exit(0);
     }
     mpsweep_close(worker);
+    if (graph)
+        DO(graph_exec_destroy, graph);
     return 0;
 }

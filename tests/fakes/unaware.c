@@ -164,7 +164,7 @@ static void misbehave(unsigned long done)
     if (is("exit"))
         exit(3);
     if (is("crash"))
-        raise(SIGSEGV);
+        raise(SIGKILL);
     while (is("hang"))
         pause();
     if (is("pipe")) {
