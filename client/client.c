@@ -138,8 +138,10 @@ static void begin_trace(const struct mpsweep *handle)
     if (!thread)
         return;
     thread->id = (uint32_t)gettid();
-    trace_buffer_process(&client.trace, client.process)->from_ns =
-        atomic_load(&handle->header->start_ns) + handle->header->settings.warmup_ns;
+    /* Of the process: one of its threads writes it. */
+    if (handle->thread->number == 0)
+        trace_buffer_process(&client.trace, client.process)->from_ns =
+            atomic_load(&handle->header->start_ns) + handle->header->settings.warmup_ns;
 }
 
 /* What it does in the warm-up takes no room. */
