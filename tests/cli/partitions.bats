@@ -99,8 +99,11 @@ FEW=(--device emulated --kernels 5 --bytes 64K --warmup 0.02 --precision 100 --d
 }
 
 @test "examples/partitions.job: four ways to share, and what each of the two workloads gets" {
-  sed 's|^sm-partition = .*|sm-partition = 24/8|' "$MPSWEEP_SOURCE_DIR/examples/partitions.job" >p.job
+  # Kernels that are long enough for a machine that is slow to launch them.
+  sed 's|^sm-partition = .*|sm-partition = 24/8|; s|duration=20us|duration=100us|' \
+    "$MPSWEEP_SOURCE_DIR/examples/partitions.job" >p.job
   grep -q '24/8' p.job
+  grep -q 'duration=100us' p.job
   expect 0 "$MPSWEEP" sweep p.job --device emulated --duration 0.3 --warmup 0.05 --precision 100 \
     --max-duration 9 -q -o r.jsonl
   points 'map(.section) | unique == ["partitions", "priorities", "shared", "shares"]' r.jsonl

@@ -15,10 +15,21 @@ record() {
 }
 
 # steps: without times, which a busy machine makes longer, and without what the host does for less
-# than a millisecond, which is not one of the programs' words, and the wait before it.
+# than a millisecond, which is not one of the programs' words, and the wait before it. A slow machine
+# does that between launches, too: kernels that it parts are one step.
 steps() {
   sed -nE 's/^step = //; T; /^(think|busy) [0-9.]+us$/d; s/(duration=|think |busy )[0-9.]+[mu]s/\1T/; p' \
-    mine.job | sed '${/^synchronize$/d}'
+    mine.job | sed '${/^synchronize$/d}' | awk '
+    function flush() { if (step != "") print step (count > 1 ? " count=" count : "") }
+    {
+      text = $0; times = 1
+      if (match(text, / count=[0-9]+$/)) {
+        times = substr(text, RSTART + 7) + 0; text = substr(text, 1, RSTART - 1)
+      }
+      if (text == step && text ~ /^kernel/) { count += times; next }
+      flush(); step = text; count = times
+    }
+    END { flush() }'
 }
 
 # are STEP...: the file's steps, in their order.
