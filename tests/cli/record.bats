@@ -11,7 +11,7 @@ record() {
   shift
   [ -x "$PROGRAM" ] || skip "the fakes are not built"
   rm -f mine.job
-  expect "$status" "$MPSWEEP" record --device emulated -q --duration 0.1 -o mine.job -- "$PROGRAM" "$@"
+  expect "$status" "$MPSWEEP" record --device emulated -q --duration 0.6 -o mine.job -- "$PROGRAM" "$@"
 }
 
 # steps: without times, which a busy machine makes longer, and without what the host does for less
@@ -85,7 +85,7 @@ lasts() {
   are 'copy-in 64K' 'kernel blocks=8 threads=64 duration=T count=4' 'copy-out 1K'
   grep -q '^launch = graph$' mine.job
   rm mine.job
-  expect 0 "$MPSWEEP" record --device emulated -q --duration 0.1 -o mine.job -n 3 --name of-mine -- \
+  expect 0 "$MPSWEEP" record --device emulated -q --duration 0.6 -o mine.job -n 3 --name of-mine -- \
     "$PROGRAM" pageable in:65536 kernel:1x32:30000:1 out:1024
   grep -q '^memory = pageable$' mine.job
   grep -q '^\[workload of-mine\]$' mine.job
