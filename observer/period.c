@@ -39,11 +39,6 @@ static bool are_alike(const struct mark *a, const struct mark *b)
            near(a->bytes_in, b->bytes_in, 64) && near(a->bytes_out, b->bytes_out, 64);
 }
 
-static bool has_work(const struct mark *mark)
-{
-    return mark->launches || mark->graphs;
-}
-
 /* The share of the last marks that are like those `length` before. */
 static double match_of(const struct period *period, unsigned length, unsigned marks)
 {
@@ -140,7 +135,7 @@ static unsigned find_candidate(struct period *period, unsigned *marks)
         if (match < ALIKE)
             continue;
         struct mark iteration = iteration_of(period, length, 0);
-        if (has_work(&iteration)) {
+        if (mark_has_work(&iteration)) {
             period->match = match;
             return length;
         }

@@ -20,6 +20,12 @@ struct mark {
     uint32_t launches, graphs, copies_in, copies_out;
 };
 
+/* Whether anything was launched since the mark before. */
+static inline bool mark_has_work(const struct mark *mark)
+{
+    return mark->launches || mark->graphs;
+}
+
 enum period_state {
     PERIOD_UNKNOWN,  /* no period yet */
     PERIOD_WITHIN,   /* of an iteration */

@@ -257,11 +257,6 @@ static enum call_kind choose_stand(const struct watcher *watcher)
     return CALL_OTHER;
 }
 
-static bool has_work(const struct mark *mark)
-{
-    return mark->launches || mark->graphs;
-}
-
 static bool is_wait(enum call_kind kind)
 {
     return kind == CALL_WAIT || kind == CALL_COPY_OUT_WAIT;
@@ -270,7 +265,7 @@ static bool is_wait(enum call_kind kind)
 static bool is_mark(const struct watcher *watcher, const struct call *call)
 {
     enum call_kind kind = call->kind;
-    bool worked = has_work(&watcher->since);
+    bool worked = mark_has_work(&watcher->since);
     switch (observer.tick.kind) {
     case TICK_SYNC:
         return worked && is_wait(kind);

@@ -92,9 +92,9 @@ COPIES="1 copy in of 65536 bytes, 1 copy out of 65536 bytes"
   points 'all(.error | test("^process 2 "))' r.jsonl
 }
 
-@test "a program that reports its iterations is not observed" {
-  observe 0 -l threads:1 -- "$MPSWEEP_BUILD_DIR/examples/program/ticker" 200
-  points 'all(measured and (has("observed") | not))' r.jsonl
+@test "--tick none leaves a program alone" {
+  observe 2 -l threads:1 --tick none --timeout 4 -- "$UNAWARE"
+  points 'all(.error | test("^process 1 \\(unaware\\) did not report that it is ready"))' r.jsonl
 }
 
 @test "a program that the client is linked into is not observed" {
