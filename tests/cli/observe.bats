@@ -67,6 +67,14 @@ COPIES="1 copy in of 65536 bytes, 1 copy out of 65536 bytes"
   points 'all(measured and (.observed.iteration | startswith("1 launch")))' r.jsonl
 }
 
+@test "ranges of NVTX, without CUPTI" {
+  export MPSWEEP_CUPTI=/nonexistent
+  observe 0 -l threads:1 --tick nvtx:answer -- "$UNAWARE" --steps 3 --range answer
+  takes "NVTX range 'answer'"
+  observe 2 -l threads:1 --tick nvtx:answer --timeout 4 -- "$UNAWARE" --range other
+  points 'all(.error | test("did not report that it is ready"))' r.jsonl
+}
+
 @test "an open loop starts iterations where one ended" {
   observe 0 -l threads:1 --rate 50 --duration 0.5 -- "$UNAWARE"
   points 'all(measured and (.throughput_ips | . > 40 and . < 60) and .rate.offered_ips == 50)' r.jsonl

@@ -1,7 +1,8 @@
 /*
  * A program that uses the GPU in iterations and does not know mpsweep:
  *   unaware [--kernels N] [--steps N] [--bytes N] [--threads N] [--wait stream|context|event|poll|copy]
- *           [--graph] [--weights N] [--mode MODE]
+ *           [--graph] [--weights N] [--range NAME] [--mode MODE]
+ * With a name an iteration is an NVTX range: of NVTX the program has the few functions that it needs.
  * An iteration copies in, waits --steps times for --kernels launches each, and copies out. A line
  * of standard output reports at the end, or each second, how many there were.
  * MODE, in process 1 of a layout only: exit, crash, hang, idle (no iteration ever), random (nothing
@@ -52,7 +53,7 @@ static const char *const names[] = {
 static struct {
     int kernels, steps, threads, graph, weights;
     size_t bytes;
-    const char *wait, *mode;
+    const char *wait, *mode, *range;
 } plan = {.kernels = 20, .steps = 1, .threads = 1, .bytes = 65536, .wait = "stream", .mode = ""};
 
 static void *context, *function;
@@ -126,6 +127,48 @@ static void await(struct worker *worker)
     }
 }
 
+/* -- NVTX: the tables that its header makes, with numbers as there ------------------------------ */
+
+enum { TABLE_OF_CALLBACKS = 1, MODULE_CORE = 1, RANGE_PUSH = 9, RANGE_POP = 11, CORE_FUNCTIONS = 16 };
+typedef void (*function_pointer)(void);
+static int (*range_push)(const char *);
+static int (*range_pop)(void);
+
+static int get_module(int module, function_pointer ***table, unsigned *count)
+{
+    static function_pointer unused;
+    static function_pointer *core[CORE_FUNCTIONS];
+    if (module != MODULE_CORE)
+        return 0;
+    for (int i = 0; i < CORE_FUNCTIONS; i++)
+        core[i] = &unused;
+    core[RANGE_PUSH] = (function_pointer *)&range_push;
+    core[RANGE_POP] = (function_pointer *)&range_pop;
+    *table = core;
+    *count = CORE_FUNCTIONS;
+    return 1;
+}
+
+static const void *get_export_table(unsigned number)
+{
+    static const struct {
+        size_t bytes;
+        int (*get_module)(int, function_pointer ***, unsigned *);
+    } callbacks = {sizeof callbacks, get_module};
+    return number == TABLE_OF_CALLBACKS ? &callbacks : NULL;
+}
+
+static void load_injection(void)
+{
+    int (*initialize)(const void *(*)(unsigned)) = NULL;
+    const char *path = getenv("NVTX_INJECTION64_PATH");
+    void *library = path ? dlopen(path, RTLD_NOW) : NULL;
+    if (library)
+        *(void **)&initialize = dlsym(library, "InitializeInjectionNvtx2");
+    if (initialize)
+        initialize(get_export_table);
+}
+
 static void make_graph(struct worker *worker)
 {
     void *captured;
@@ -197,7 +240,11 @@ static void *serve(void *argument)
             nap();
             continue;
         }
+        if (range_push)
+            range_push(plan.range);
         iterate(worker, done);
+        if (range_pop)
+            range_pop();
         misbehave(done);
     }
     return NULL;
@@ -210,6 +257,7 @@ static void read_options(int argc, char **argv)
         {"bytes", required_argument, NULL, 'b'},   {"threads", required_argument, NULL, 't'},
         {"wait", required_argument, NULL, 'w'},    {"graph", no_argument, NULL, 'g'},
         {"weights", required_argument, NULL, 'l'}, {"mode", required_argument, NULL, 'm'},
+        {"range", required_argument, NULL, 'r'},
         {NULL, 0, NULL, 0}};
     const char *number = getenv("MPSWEEP_PROCESS");
     for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
@@ -224,6 +272,8 @@ static void read_options(int argc, char **argv)
             plan.threads = (int)value;
         else if (option == 'w')
             plan.wait = optarg;
+        else if (option == 'r')
+            plan.range = optarg;
         else if (option == 'g')
             plan.graph = 1;
         else if (option == 'l')
@@ -239,6 +289,8 @@ int main(int argc, char **argv)
 {
     read_options(argc, argv);
     load_driver();
+    if (plan.range)
+        load_injection();
     struct worker *workers = calloc((size_t)plan.threads, sizeof *workers);
     if (!workers)
         return 7;
