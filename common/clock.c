@@ -41,3 +41,11 @@ void clock_wall_local(char text[32])
     strftime(text, 32, "%Y-%m-%d %H:%M:%S", &local);
     snprintf(text + strlen(text), 5, ".%03d", (int)(now.tv_nsec / 1000000));
 }
+
+void clock_wall_stamp(char text[32])
+{
+    time_t now = time(NULL);
+    struct tm local;
+    localtime_r(&now, &local);
+    strftime(text, 32, "%Y%m%d-%H%M%S", &local);
+}

@@ -30,3 +30,6 @@ void clock_wall_iso8601(char text[32]);
 
 /* The same in local time and with milliseconds, as logs have it ("2026-01-31 08:00:00.123"). */
 void clock_wall_local(char text[32]);
+
+/* Local time as part of a file's name ("20260131-080000"). */
+void clock_wall_stamp(char text[32]);

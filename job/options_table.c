@@ -461,10 +461,11 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_OUTPUT, "output", 'o', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB,
      SWEEP | OPTION_RECORD | OPTION_PLOT | OPTION_COMPARE | OPTION_MERGE, NULL, 0, 0, NULL, "FILE",
      OUT,
-     "sweep: results file (.jsonl), which must not exist unless --resume is given. plot,\n"
-     "compare: a picture, .svg, .png or .pdf, or .gp for gnuplot's data; that of compare shows\n"
-     "all ratios. trace: a timeline (.json), and record: a job file, which must not exist. merge:\n"
-     "results of all, which must not exist unless --force is given."},
+     "sweep, tune: results file (.jsonl), which must not exist unless --resume is given. Default:\n"
+     "a dated one in ./mpsweep-results. plot, compare: a picture, .svg, .png or .pdf, or .gp for\n"
+     "gnuplot's data; that of compare shows all ratios. trace: a timeline (.json), and record: a\n"
+     "job file, which must not exist. merge: results of all, which must not exist unless --force\n"
+     "is given."},
     {OPTION_RESUME, "resume", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, PLAN, NULL, 0, 0, "no",
      NULL, OUT, "Go on with an interrupted results file: measure what it lacks."},
     {OPTION_RESUME_FORCE, "force", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, PLAN, NULL, 0, 0, "no",

@@ -21,6 +21,7 @@
 /* The words of a command line, taken apart. */
 struct call {
     const struct command *command;
+    const char *program;   /* as it was called */
     const char **operands; /* ended by NULL */
     struct given_option *given;
     size_t operand_count, given_count;
@@ -141,6 +142,7 @@ static int run_invocation(const struct call *call, const struct job *job,
                           const struct options *options)
 {
     const struct invocation invocation = {
+        .program = call->program,
         .options = options,
         .job = job,
         .operands = call->operands,
@@ -188,7 +190,7 @@ static int run_plain(const struct call *call)
 
 static int run_command(const struct command *command, int argc, char **argv, int first)
 {
-    struct call call = {.command = command};
+    struct call call = {.command = command, .program = argv[0]};
     int result = EXIT_ALL_MEASURED;
     call.given = calloc((size_t)argc, sizeof *call.given);
     call.operands = calloc((size_t)argc, sizeof *call.operands);

@@ -61,6 +61,7 @@ if HAVE_CURL
 long_tests += tests/cli/server.bats
 endif
 cli_tests = \
+    tests/cli/closing.bats \
     tests/cli/sweep.bats \
     tests/cli/files.bats \
     tests/cli/merge.bats \

@@ -9,6 +9,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "files/results_read.h"
 #include "files/results_write.h"
@@ -47,7 +48,8 @@ struct campaign {
     bool takes_any_rounds; /* a point of an earlier run is finished however few rounds it had */
     struct shard shard;
     uint32_t *owner; /* of each point the shard that measures it; NULL: all are this run's */
-    char *output;    /* name of the file, "{shard}" filled in; NULL: as --output has it */
+    char *output;    /* name of the file, "{shard}" filled in, or dated; NULL: as --output has it */
+    const char *dated; /* "sweep": results without --output get a dated file; NULL: they get none */
 };
 
 /* Begins with the options of the job's first section; job_path may be NULL. */
@@ -97,7 +99,7 @@ enum status campaign_own_plan(const struct campaign *campaign, struct plan *out)
 /* The header's "shard"; NULL without memory, or without a shard. */
 json_t *campaign_shard_json(const struct campaign *campaign);
 
-/* The file to write, or NULL. */
+/* The file to write, or NULL. A dated one has its name once campaign_open_results() has made it. */
 const char *campaign_output(const struct campaign *campaign);
 
 /* The points of a round that have no record yet, at most one a point of the plan; the caller frees
@@ -149,8 +151,12 @@ enum status lengths_find(struct session *session, struct point *points, size_t c
  * while another process writes to it. Without, it makes sure that there is none: STATUS_USAGE. */
 enum status campaign_claim_results(struct campaign *campaign, results_field *needed);
 
-/* Makes the file of --output, if any, or with --resume takes over the finished points and the
- * calibrations of the claimed one; STATUS_USAGE if they are of another plan or machine. After
+/* Where results without --output are kept: a file a run, "sweep-20260131-080000.jsonl". */
+#define CAMPAIGN_RESULTS_DIR "mpsweep-results"
+
+/* Makes the file of --output, or a dated one, or with --resume takes over the finished points and
+ * the calibrations of the claimed one; STATUS_USAGE if they are of another plan or machine. Where
+ * no dated file can be made, a notice gives the reason, and nothing is written. After
  * campaign_mark_beyond(). */
 enum status campaign_open_results(struct campaign *campaign);
 
@@ -166,3 +172,23 @@ void campaign_mark(const struct campaign *campaign, json_t *record);
 
 /* An array of the records that there are, in the order of the plan; the caller releases it. */
 json_t *campaign_measured_points(const struct campaign *campaign);
+
+/* -- words.c: command lines to paste, without the name of the program -- */
+
+/* "sweep my.job", " --rounds 5" and " -- ./serve". */
+void campaign_write_command(const struct campaign *campaign, const char *command, FILE *out);
+void campaign_write_option(FILE *out, const struct option_row *row, const char *text);
+void campaign_write_program(const struct campaign *campaign, FILE *out);
+
+/* Whether the value is from the command line. */
+bool campaign_was_given(const struct option_value *value);
+
+/* The options of the command that the command line gave, except `but`, with what goes on with the
+ * results file. */
+void campaign_write_given(const struct campaign *campaign, enum option_command command,
+                          enum option_id but, FILE *out);
+
+/* The command line that continues an interrupted campaign, which the caller frees. NULL: there is no
+ * file to go on with, or no memory. */
+char *campaign_resume_words(const struct campaign *campaign, const char *name,
+                            enum option_command command);

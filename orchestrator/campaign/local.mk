@@ -8,7 +8,8 @@ orchestrator_campaign_libcampaign_a_SOURCES = \
     orchestrator/campaign/part.c \
     orchestrator/campaign/plugin.c orchestrator/campaign/plugin.h \
     orchestrator/campaign/results_file.c orchestrator/campaign/saturation.c \
-    orchestrator/campaign/saturation.h orchestrator/campaign/shard.c orchestrator/campaign/shard.h
+    orchestrator/campaign/saturation.h orchestrator/campaign/shard.c orchestrator/campaign/shard.h \
+    orchestrator/campaign/words.c
 
 unit_tests += \
     tests/unit/campaign/test_bracket tests/unit/campaign/test_options \

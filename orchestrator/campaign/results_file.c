@@ -1,11 +1,17 @@
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "common/clock.h"
 #include "orchestrator/record/record.h"
 #include "orchestrator/campaign/internal.h"
 #include "orchestrator/results/point.h"
 
 #define EXISTS_ADVICE "--resume to go on with it, or another name"
+#define MOST_OF_A_SECOND 1000 /* runs that begin at once in one directory */
 
 static enum status write_beyond(struct campaign *campaign)
 {
@@ -29,8 +35,12 @@ enum status campaign_begin_file(struct campaign *campaign, bool resumed, enum st
         status = results_write(&campaign->writer, campaign->header);
     if (status == STATUS_OK)
         status = write_beyond(campaign);
-    if (status != STATUS_OK && !resumed)
+    if (status != STATUS_OK && !resumed) {
         results_discard(&campaign->writer);
+        /* One that holds other results stays. */
+        if (campaign->dated && !options_text(campaign->options, OPTION_OUTPUT))
+            rmdir(CAMPAIGN_RESULTS_DIR);
+    }
     return status;
 }
 
@@ -131,12 +141,54 @@ enum status campaign_claim_results(struct campaign *campaign, results_field *nee
                : results_check_new(path, EXISTS_ADVICE);
 }
 
+/* Makes the dated file. Two runs of one second get names of their own. */
+static enum status create_dated(struct campaign *campaign)
+{
+    char stamp[32], name[128];
+    clock_wall_stamp(stamp);
+    if (mkdir(CAMPAIGN_RESULTS_DIR, 0777) != 0 && errno != EEXIST)
+        return status_set(STATUS_SYSTEM, "cannot make '%s' here: %s", CAMPAIGN_RESULTS_DIR,
+                          strerror(errno));
+    for (unsigned i = 1;; i++) {
+        snprintf(name, sizeof name, i == 1 ? "%s/%s-%s.jsonl" : "%s/%s-%s-%u.jsonl",
+                 CAMPAIGN_RESULTS_DIR, campaign->dated, stamp, i);
+        if (i < MOST_OF_A_SECOND && results_check_new(name, EXISTS_ADVICE) != STATUS_OK)
+            continue;
+        free(campaign->output);
+        campaign->output = strdup(name);
+        if (!campaign->output)
+            return status_set(STATUS_MEMORY, "out of memory");
+        enum status status = results_create(campaign->output, EXISTS_ADVICE, &campaign->writer);
+        /* Another run was faster. */
+        if (status == STATUS_OK || i >= MOST_OF_A_SECOND || access(name, F_OK) != 0)
+            return status;
+    }
+}
+
+static enum status open_dated(struct campaign *campaign)
+{
+    enum status status = create_dated(campaign);
+    if (status == STATUS_OK) {
+        if (!options_switch(campaign->options, OPTION_QUIET))
+            campaign_notify_text(campaign->notify, "the results go to '%s'", campaign->output);
+        return STATUS_OK;
+    }
+    free(campaign->output);
+    campaign->output = NULL;
+    if (status == STATUS_MEMORY)
+        return status;
+    campaign_notify_text(campaign->notify,
+                         "%s; the results are not saved, which --output FILE does elsewhere",
+                         status_text());
+    return STATUS_OK;
+}
+
 enum status campaign_open_results(struct campaign *campaign)
 {
     const char *path = campaign_output(campaign);
     enum status status = STATUS_OK;
     if (!path)
-        return STATUS_OK;
+        return campaign->dated ? open_dated(campaign) : STATUS_OK;
     if (!options_switch(campaign->options, OPTION_RESUME))
         return results_create(path, EXISTS_ADVICE, &campaign->writer);
     /* Without a whole header, continuing it is beginning it. */

@@ -12,6 +12,7 @@ struct given_option {
 };
 
 struct invocation {
+    const char *program;           /* as it was called, for commands to paste */
     const struct options *options; /* of the first section, for a command with a job */
     const struct job *job;         /* NULL for a command without one */
     const char *const *operands;   /* ended by NULL; that of a job is its file */

@@ -1,6 +1,7 @@
 # What every command prints with.
 noinst_LIBRARIES += orchestrator/console/libconsole.a
 orchestrator_console_libconsole_a_SOURCES = \
+    orchestrator/console/closing.c orchestrator/console/closing.h \
     orchestrator/console/columns.c orchestrator/console/columns.h \
     orchestrator/console/invocation.h \
     orchestrator/console/progress.c orchestrator/console/progress.h \

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "job/jobfile.h"
@@ -152,14 +151,13 @@ static enum status check_directory_name(const char *path)
 /* Finds its absolute path; its parent must exist, and it must not. */
 static enum status find_directory(const char *wanted, char out[PATH_MAX])
 {
-    char name[PATH_MAX], parent[PATH_MAX], hint[SLURM_HINT_BYTES];
+    char name[PATH_MAX], parent[PATH_MAX], hint[SLURM_HINT_BYTES], stamp[32];
     struct stat info;
-    time_t now = time(NULL);
-    struct tm local;
+    clock_wall_stamp(stamp);
     if (wanted)
         snprintf(name, sizeof name, "%s", wanted);
     else
-        strftime(name, sizeof name, "mpsweep-slurm-%Y%m%d-%H%M%S", localtime_r(&now, &local));
+        snprintf(name, sizeof name, "mpsweep-slurm-%s", stamp);
     for (size_t end = strlen(name); end > 1 && name[end - 1] == '/'; end--)
         name[end - 1] = '\0';
     if (lstat(name, &info) == 0)

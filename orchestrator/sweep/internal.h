@@ -1,6 +1,6 @@
 /*
- * Shared by the files of the sweep command: doing it (sweep.c), printing (print.c), publishing
- * (publish.c).
+ * Shared by the files of the sweep command: doing it (sweep.c), printing (print.c, closing.c),
+ * publishing (publish.c).
  */
 #pragma once
 
@@ -13,9 +13,13 @@ double sweep_estimate_s(const struct campaign *campaign);
 void sweep_print_list(const struct campaign *campaign);
 void sweep_print_plan(const struct campaign *campaign);
 
-/* On standard output, in the format asked for. */
-void sweep_print_results(const struct campaign *campaign, const json_t *points,
-                         const json_t *footer);
+/* On standard output, in the format asked for; program is as it was called. */
+void sweep_print_results(const struct campaign *campaign, const char *program, const json_t *points,
+                         const json_t *footer, bool interrupted);
+
+/* The end of a table: the best points, the results file, and commands for what comes next. */
+void sweep_print_closing(const struct campaign *campaign, const char *program, const json_t *points,
+                         bool interrupted);
 
 /* Whether --publish, if given, can be done, before anything is measured. After campaign_deal(). */
 enum status sweep_check_publish(const struct campaign *campaign);

@@ -95,8 +95,17 @@ void sweep_print_plan(const struct campaign *campaign)
     sweep_print_list(campaign);
 }
 
-void sweep_print_results(const struct campaign *campaign, const json_t *points,
-                         const json_t *footer)
+/* Where no table has it. */
+static void report_resume(const struct campaign *campaign, const char *program)
+{
+    char *words = campaign_resume_words(campaign, "sweep", OPTION_SWEEP);
+    if (words && !options_switch(campaign->options, OPTION_QUIET))
+        fprintf(stderr, "mpsweep: to continue: %s %s\n", program, words);
+    free(words);
+}
+
+void sweep_print_results(const struct campaign *campaign, const char *program, const json_t *points,
+                         const json_t *footer, bool interrupted)
 {
     const char *format = options_text(campaign->options, OPTION_FORMAT);
     if (strcmp(format, "csv") == 0)
@@ -105,4 +114,8 @@ void sweep_print_results(const struct campaign *campaign, const json_t *points,
         table_print_json(stdout, campaign->header, campaign->calibrations, points, NULL, footer);
     else
         table_print(stdout, campaign->header, points);
+    if (strcmp(format, "table") == 0)
+        sweep_print_closing(campaign, program, points, interrupted);
+    else if (interrupted)
+        report_resume(campaign, program);
 }

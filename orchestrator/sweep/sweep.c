@@ -22,6 +22,7 @@
 
 struct sweep {
     struct campaign campaign;
+    const char *program; /* as it was called */
     struct measurement_packed **begun; /* a point each: of its rounds so far, or NULL */
     bool keeps_all;                    /* of the records, not only what the table needs */
     struct progress progress;
@@ -321,7 +322,7 @@ static int run(struct sweep *sweep)
     if ((status == STATUS_OK || status == STATUS_INTERRUPTED) &&
         results_write(&campaign->writer, footer) != STATUS_OK)
         result = report(STATUS_SYSTEM);
-    sweep_print_results(campaign, points, footer);
+    sweep_print_results(campaign, sweep->program, points, footer, status == STATUS_INTERRUPTED);
     json_decref(footer);
     json_decref(points);
     return result;
@@ -395,11 +396,12 @@ static enum status list_or_measure(struct sweep *sweep, int *result)
 
 int sweep_command(const struct invocation *invocation)
 {
-    struct sweep sweep = {.begun = NULL};
+    struct sweep sweep = {.program = invocation->program};
     struct campaign *campaign = &sweep.campaign;
     struct status_saved saved;
     int result = EXIT_ALL_MEASURED;
     campaign_init(campaign, invocation->job, invocation->operands[0], report_notice);
+    campaign->dated = "sweep";
     enum status status = prepare(&sweep);
     if (status == STATUS_OK)
         status = list_or_measure(&sweep, &result);

@@ -34,6 +34,7 @@ struct tune_pace {
 };
 
 struct tune {
+    const char *program; /* as it was called */
     /* Job, session, results and records as a sweep has them; the plan is the space's. */
     struct campaign campaign;
     struct tune_space space;
@@ -146,6 +147,12 @@ char *tune_again_words(const struct tune *tune, double budget_s);
 
 /* On standard output, in the format asked for. footer may be NULL. */
 void tune_print(const struct tune *tune, const json_t *footer);
+
+/* -- closing.c -- */
+
+/* The end of the text: the best layout, the results file, and commands for what comes next. In other
+ * formats only how to continue, on standard error. After tune_print(). */
+void tune_print_closing(const struct tune *tune);
 
 /* What --dry-run prints. */
 void tune_print_plan(struct tune *tune);

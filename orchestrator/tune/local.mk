@@ -1,7 +1,7 @@
 # Implements 'mpsweep tune': the search for the best layout.
 noinst_LIBRARIES += orchestrator/tune/libtune.a
 orchestrator_tune_libtune_a_SOURCES = \
-    orchestrator/tune/belief.c orchestrator/tune/candidates.c orchestrator/tune/choose.c \
+    orchestrator/tune/belief.c orchestrator/tune/candidates.c orchestrator/tune/choose.c orchestrator/tune/closing.c \
     orchestrator/tune/costs.c orchestrator/tune/costs.h orchestrator/tune/gp.c \
     orchestrator/tune/gp.h orchestrator/tune/gpus.c orchestrator/tune/internal.h \
     orchestrator/tune/judge.c orchestrator/tune/measure.c orchestrator/tune/pace.c \

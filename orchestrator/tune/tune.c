@@ -295,7 +295,7 @@ static enum status check_emit(const struct campaign *campaign)
 static enum status emit_winner(const struct tune *tune)
 {
     const struct campaign *campaign = &tune->campaign;
-    const char *results = options_text(campaign->options, OPTION_OUTPUT);
+    const char *results = campaign_output(campaign);
     const json_t *winner = json_object_get(tune->record, "winner");
     bool unfinished = strcmp(text_at(tune->record, "verdict"), "unfinished") == 0;
     const char *format = options_text(campaign->options, OPTION_TUNE_EMIT);
@@ -354,6 +354,7 @@ static int conclude(struct tune *tune, enum status status)
     json_decref(footer);
     if (!tune->interrupted && emit_winner(tune) != STATUS_OK)
         result = report(STATUS_SYSTEM);
+    tune_print_closing(tune);
     return result;
 }
 
@@ -385,7 +386,9 @@ static int run(struct tune *tune)
     if (status == STATUS_OK && answer) {
         tune->record = answer;
         tune_print(tune, NULL);
-        return emit_winner(tune) == STATUS_OK ? exit_status_of(tune) : report(STATUS_SYSTEM);
+        bool emitted = emit_winner(tune) == STATUS_OK;
+        tune_print_closing(tune);
+        return emitted ? exit_status_of(tune) : report(STATUS_SYSTEM);
     }
     json_decref(answer);
     status = campaign_begin_file(campaign, resumed, status);
@@ -451,8 +454,9 @@ static void release(struct tune *tune)
 int tune_command(const struct invocation *invocation)
 {
     static struct tune tune;
-    tune = (struct tune){0};
+    tune = (struct tune){.program = invocation->program};
     campaign_init(&tune.campaign, invocation->job, invocation->operands[0], report_notice);
+    tune.campaign.dated = "tune";
     enum status status = check_options(&tune);
     if (status == STATUS_OK)
         status = check_emit(&tune.campaign);

@@ -543,7 +543,7 @@ LONGER=(--device emulated --kernels 40 --duration 0.2 --warmup 0.1 --precision 5
 }
 
 @test "progress goes to standard error, a line a point, and --quiet is silent" {
-  expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1-3
+  expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1-3 -o r.jsonl
   [ "$(wc -l <err)" -eq 3 ]
   [ "$(grep -cE '^\[[1-3]/3\] threads 1×[1-3], pinned, 5 kernels: [0-9.e+]+ iterations/s(, unconverged)?$' err)" -eq 3 ]
   absent $'\r' err

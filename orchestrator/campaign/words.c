@@ -1,0 +1,83 @@
+/* A campaign's command line, to paste. */
+#include <stdlib.h>
+
+#include "common/shell_word.h"
+#include "common/text.h"
+#include "orchestrator/campaign/campaign.h"
+
+void campaign_write_option(FILE *out, const struct option_row *row, const char *text)
+{
+    fprintf(out, " --%s ", row->name);
+    shell_word_write(out, text);
+}
+
+void campaign_write_command(const struct campaign *campaign, const char *command, FILE *out)
+{
+    fputs(command, out);
+    if (campaign->job_path) {
+        fputc(' ', out);
+        shell_word_write(out, campaign->job_path);
+    }
+}
+
+void campaign_write_program(const struct campaign *campaign, FILE *out)
+{
+    for (char *const *word = campaign->job->command; word && *word; word++) {
+        fputs(word == campaign->job->command ? " -- " : " ", out);
+        shell_word_write(out, *word);
+    }
+}
+
+bool campaign_was_given(const struct option_value *value)
+{
+    return value->rank >= JOB_RANK_COMMAND_LINE && value->count > 0;
+}
+
+/* An option as it was given, with all of its values. */
+static void write_values(FILE *out, const struct option_row *row, const struct option_value *value)
+{
+    struct text_stream list;
+    if (row->kind == OPTION_KIND_SWITCH) {
+        fprintf(out, " --%s", row->name);
+        return;
+    }
+    /* A layout's values have commas of their own. */
+    bool one_by_one = row->kind == OPTION_KIND_LAYOUT;
+    for (size_t i = 0; i < value->count && one_by_one; i++)
+        campaign_write_option(out, row, value->items[i].text);
+    if (one_by_one || !text_stream_open(&list))
+        return;
+    for (size_t i = 0; i < value->count; i++)
+        fprintf(list.file, "%s%s", i ? "," : "", value->items[i].text);
+    char *text = text_stream_close(&list);
+    if (text)
+        campaign_write_option(out, row, text);
+    free(text);
+}
+
+void campaign_write_given(const struct campaign *campaign, enum option_command command,
+                          enum option_id but, FILE *out)
+{
+    const struct option_value *given = campaign->options->values;
+    const char *output = campaign_output(campaign);
+    for (int i = 0; i < OPTION_COUNT; i++)
+        if (option_table[i].commands & (unsigned)command && i != (int)but && i != OPTION_RESUME &&
+            campaign_was_given(&given[i]))
+            write_values(out, &option_table[i], &given[i]);
+    if (output && !campaign_was_given(&given[OPTION_OUTPUT]))
+        campaign_write_option(out, &option_table[OPTION_OUTPUT], output);
+    if (output)
+        fputs(" --resume", out);
+}
+
+char *campaign_resume_words(const struct campaign *campaign, const char *name,
+                            enum option_command command)
+{
+    struct text_stream out;
+    if (!campaign->writer.regular || !text_stream_open(&out))
+        return NULL;
+    campaign_write_command(campaign, name, out.file);
+    campaign_write_given(campaign, command, OPTION_COUNT, out.file);
+    campaign_write_program(campaign, out.file);
+    return text_stream_close(&out);
+}

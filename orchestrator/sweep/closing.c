@@ -1,0 +1,176 @@
+/* What a sweep ends with: the best of each work, the file, and what to type next. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/json.h"
+#include "common/text.h"
+#include "orchestrator/console/closing.h"
+#include "orchestrator/results/point.h"
+#include "orchestrator/results/settings.h"
+#include "orchestrator/sweep/internal.h"
+
+/* Iterations of different work cannot be compared: each kind has a line, up to this number. */
+#define MOST_WORKS 4
+
+/* A point that may be the best. */
+struct entry {
+    const json_t *record;
+    const char *work; /* what its iterations do */
+    double value, low, high;
+};
+
+/* What an iteration does, as text; the caller frees it, NULL: no memory. */
+static char *work_of(const json_t *record)
+{
+    struct text_stream out;
+    char value[1024];
+    if (!text_stream_open(&out))
+        return NULL;
+    for (const struct option_row *row = NULL; (row = settings_recorded(row));)
+        if (row->id >= OPTION_WORKLOAD && row->id <= OPTION_DELAY_CYCLES)
+            fprintf(out.file, "%s|", settings_text(record, row, false, value, sizeof value));
+    return text_stream_close(&out);
+}
+
+/* Iterations a second; of an open loop what it was offered, and kept up with: what a window had is
+ * that by chance. */
+static struct entry entry_of(const json_t *record, const char *work)
+{
+    double offered = number_at(json_object_get(record, "rate"), "offered_ips");
+    double value = number_at(record, "throughput_ips"), half = number_at(record, "ci95_rel");
+    if (!isnan(offered))
+        return (struct entry){record, work, offered, offered, offered};
+    half = isnan(half) ? INFINITY : half;
+    return (struct entry){record, work, value, value * (1.0 - half), value * (1.0 + half)};
+}
+
+static bool is_better(const struct entry *a, const struct entry *b)
+{
+    if (a->value != b->value)
+        return a->value > b->value;
+    return number_at(json_object_get(a->record, "latency_us"), "p99") <
+           number_at(json_object_get(b->record, "latency_us"), "p99");
+}
+
+/* "hybrid 8×2, pinned: 3218 iterations/s ±0.1%, p99 5.01 ms; 2 others may do as much" */
+static void write_best(const struct campaign *campaign, const struct entry *best, size_t others,
+                       FILE *out)
+{
+    char what[POINT_DESCRIPTION], text[32];
+    const char *status = text_at(best->record, "status");
+    double half = number_at(best->record, "ci95_rel");
+    point_describe(&campaign->plan.points[integer_at(best->record, "id")], what, sizeof what);
+    fprintf(out, "%s: %s iterations/s", what,
+            text_number(number_at(best->record, "throughput_ips"), text, sizeof text));
+    if (isfinite(half))
+        fprintf(out, " ±%.1f%%", 100.0 * half);
+    fprintf(out, ", p99 %s ms",
+            text_number(number_at(json_object_get(best->record, "latency_us"), "p99") / 1e3, text,
+                        sizeof text));
+    if (strcmp(status, "ok") != 0)
+        fprintf(out, ", %s", status);
+    if (others > 0)
+        fprintf(out, "; %zu other%s may do as much", others, others == 1 ? "" : "s");
+    fputc('\n', out);
+}
+
+/* Writes the best of the work that entries[first] has, unless an earlier entry has that, too. */
+static bool write_work(const struct campaign *campaign, const struct entry *entries, size_t count,
+                       size_t first, FILE *out)
+{
+    const struct entry *best = &entries[first];
+    size_t others = 0;
+    for (size_t i = 0; i < first; i++)
+        if (strcmp(entries[i].work, best->work) == 0)
+            return false;
+    for (size_t i = first + 1; i < count; i++)
+        if (strcmp(entries[i].work, best->work) == 0 && is_better(&entries[i], best))
+            best = &entries[i];
+    for (size_t i = first; i < count; i++)
+        others += &entries[i] != best && strcmp(entries[i].work, best->work) == 0 &&
+                  entries[i].high >= best->low;
+    if (out)
+        write_best(campaign, best, others, out);
+    return true;
+}
+
+static char *best_text(const struct campaign *campaign, const struct entry *entries, size_t count)
+{
+    struct text_stream out;
+    size_t works = 0;
+    if (!text_stream_open(&out))
+        return NULL;
+    for (size_t i = 0; i < count; i++)
+        works += write_work(campaign, entries, count, i, works < MOST_WORKS ? out.file : NULL);
+    if (works > MOST_WORKS)
+        fprintf(out.file, "%zu further kinds of iterations: see the table\n", works - MOST_WORKS);
+    if (works == 0)
+        fputs("none: there is no point with a number that kept up\n", out.file);
+    return text_stream_close(&out);
+}
+
+/* Whether 'mpsweep explain' knows what limits a point. */
+static bool is_explained(const struct campaign *campaign, const json_t *record)
+{
+    const struct point *point = &campaign->plan.points[integer_at(record, "id")];
+    return point_is_closed(record) && point_is_builtin(point) && point->contexts == 0 &&
+           point->sm_partition.count == 0;
+}
+
+static void add_next(const struct campaign *campaign, const struct entry *entries, size_t count,
+                     struct closing *closing)
+{
+    bool explained = false;
+    for (size_t i = 0; i < count; i++)
+        explained |= is_explained(campaign, entries[i].record);
+    if (explained)
+        closing_add(closing, "explain", closing->saved, "");
+    if (count > 0)
+        closing_add(closing, "plot", closing->saved, " --output picture.svg");
+    if (count > 0 && campaign->shard.count == 0)
+        closing_add(closing, "emit", closing->saved, " --format env --output deployment");
+}
+
+/* Takes the points of which one may be the best, and what their iterations do. */
+static size_t find_entries(const json_t *points, struct entry *entries, char **works)
+{
+    const json_t *point;
+    size_t index, count = 0;
+    json_array_foreach(points, index, point)
+    {
+        if (!point_is_measured(point) || point_is_overloaded(point))
+            continue;
+        works[count] = work_of(point);
+        if (works[count]) {
+            entries[count] = entry_of(point, works[count]);
+            count++;
+        }
+    }
+    return count;
+}
+
+void sweep_print_closing(const struct campaign *campaign, const char *program, const json_t *points,
+                         bool interrupted)
+{
+    size_t most = json_array_size(points) + 1;
+    struct entry *entries = calloc(most, sizeof *entries);
+    char **works = calloc(most, sizeof *works);
+    struct closing closing = {.program = program};
+    if (entries && works) {
+        size_t count = find_entries(points, entries, works);
+        char *best = best_text(campaign, entries, count);
+        closing.best = best ? best : "";
+        closing.saved = campaign->writer.fd >= 0 ? campaign_output(campaign) : NULL;
+        if (interrupted)
+            closing_take(&closing, campaign_resume_words(campaign, "sweep", OPTION_SWEEP));
+        else if (campaign->writer.regular)
+            add_next(campaign, entries, count, &closing);
+        closing_print(stdout, &closing);
+        free(best);
+        for (size_t i = 0; i < count; i++)
+            free(works[i]);
+    }
+    free(entries);
+    free(works);
+}

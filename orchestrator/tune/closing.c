@@ -1,0 +1,68 @@
+/* What a tune ends with: the best layout, the file, and what to type next. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/text.h"
+#include "orchestrator/console/closing.h"
+#include "orchestrator/results/point.h"
+#include "orchestrator/tune/internal.h"
+
+/* "hybrid 8×2, pinned: 3218 iterations/s (95%: 3190 to 3240), p99 5.01 ms" */
+static void write_winner(const json_t *record, const json_t *winner, FILE *out)
+{
+    char text[32];
+    double low = number_in(winner, "ci95", 0), high = number_in(winner, "ci95", 1);
+    fprintf(out, "%s: %s iterations/s", text_at(winner, "what"),
+            text_number(number_at(winner, "throughput_ips"), text, sizeof text));
+    if (strcmp(text_at(record, "objective"), "throughput") == 0 && isfinite(low) &&
+        isfinite(high)) {
+        fprintf(out, " (95%%: %s", text_number(low, text, sizeof text));
+        fprintf(out, " to %s)", text_number(high, text, sizeof text));
+    }
+    if (number_at(winner, "p99_us") > 0.0)
+        fprintf(out, ", p99 %s ms",
+                text_number(number_at(winner, "p99_us") / 1e3, text, sizeof text));
+    if (strcmp(text_at(record, "verdict"), "unfinished") == 0)
+        fputs("; more time would probably find a better one", out);
+}
+
+static char *best_text(const struct tune *tune)
+{
+    struct text_stream out;
+    const json_t *winner = json_object_get(tune->record, "winner");
+    if (!text_stream_open(&out))
+        return NULL;
+    if (json_is_object(winner))
+        write_winner(tune->record, winner, out.file);
+    else
+        fputs("none: no layout was found that surely meets the constraints", out.file);
+    return text_stream_close(&out);
+}
+
+void tune_print_closing(const struct tune *tune)
+{
+    const struct campaign *campaign = &tune->campaign;
+    struct closing closing = {.program = tune->program};
+    if (strcmp(options_text(campaign->options, OPTION_FORMAT), "table") != 0) {
+        char *words = tune->interrupted ? campaign_resume_words(campaign, "tune", OPTION_TUNE) : NULL;
+        if (words && !options_switch(campaign->options, OPTION_QUIET))
+            fprintf(stderr, "mpsweep: to continue: %s %s\n", tune->program, words);
+        free(words);
+        return;
+    }
+    char *best = best_text(tune);
+    closing.best = best ? best : "";
+    closing.saved = campaign->writer.fd >= 0 ? campaign_output(campaign) : NULL;
+    if (tune->interrupted) {
+        closing_take(&closing, campaign_resume_words(campaign, "tune", OPTION_TUNE));
+    } else if (campaign->writer.regular && json_is_object(json_object_get(tune->record, "winner"))) {
+        if (tune_space_can_calibrate(&tune->space))
+            closing_add(&closing, "explain", closing.saved, "");
+        closing_add(&closing, "plot", closing.saved, " --figure search --output picture.svg");
+        if (!options_text(campaign->options, OPTION_TUNE_EMIT))
+            closing_add(&closing, "emit", closing.saved, " --format env --output deployment");
+    }
+    closing_print(stdout, &closing);
+    free(best);
+}

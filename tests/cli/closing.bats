@@ -1,0 +1,150 @@
+#!/usr/bin/env bats
+# Where results go without --output, and what a measurement ends with: Best, Saved, Next.
+
+load helper
+
+SWEEP=("${TINY[@]}" -l "threads:1,2" -q)
+
+# measured COMMAND...: it measures all; its table, for the functions below.
+measured() {
+  expect 0 "$@" || return 1
+  cp out table
+}
+# The lines from "Best" on.
+closing() { sed -n '/^Best /,$p' table; }
+saved() { closing | sed -n 's/^Saved  //p'; }
+# next WORD: the command for it, as it would be pasted.
+next() { closing | sed -E 's/^Next /     /' | sed -n "s|^ *\($MPSWEEP $1 .*\)|\1|p"; }
+
+@test "a sweep saves its results, and its last lines are the best, the file and what comes next" {
+  measured "$MPSWEEP" sweep "${SWEEP[@]}"
+  [ ! -s err ]
+  closing | grep -qE '^Best   threads 1×[12], pinned, 5 kernels: [0-9.]+ iterations/s ±[0-9.]+%, p99 [0-9.]+ ms'
+  saved | grep -qxE 'mpsweep-results/sweep-[0-9]{8}-[0-9]{6}(-[0-9]+)?\.jsonl'
+  assert_complete "$(saved)" 2 0
+  [ "$(closing | cut -c1-7 | tr -s ' \n' ' ')" = 'Best Saved Next ' ]
+  # What stands there can be pasted.
+  next emit >paste
+  expect 0 bash paste
+  [ -e deployment/README.md ]
+  next explain | grep -q "^$MPSWEEP explain $(saved)\$"
+}
+
+@test "the best is the fastest point of the file, and others that may be are counted" {
+  measured "$MPSWEEP" sweep "${SWEEP[@]}" -l processes:1
+  local best others
+  best=$(jq -s '[.[] | select(.type == "point")] | max_by(.throughput_ips)' "$(saved)")
+  closing | grep -q "^Best   $(jq -r '"\(.layout) \(.processes)×\(.threads)"' <<<"$best"), "
+  others=$(jq -s --argjson best "$best" '[.[] | select(.type == "point" and .id != $best.id
+    and .throughput_ips * (1 + (.ci95_rel // infinite))
+      >= $best.throughput_ips * (1 - ($best.ci95_rel // infinite)))] | length' "$(saved)")
+  case $others in
+  0) closing | absent 'may do as much' - ;;
+  1) closing | grep -q '; 1 other may do as much$' ;;
+  *) closing | grep -q "; $others others may do as much\$" ;;
+  esac
+}
+
+@test "iterations of different work have a best each" {
+  measured "$MPSWEEP" sweep "${SWEEP[@]}" -l threads:1 --bytes 64K,128K
+  [ "$(closing | grep -c 'iterations/s')" -eq 2 ]
+  closing | grep -qE '^Best   .* 64 KiB: '
+  closing | grep -qE '^       .* 128 KiB: '
+}
+
+@test "nothing that was measured: no best" {
+  MPSWEEP_EMULATED_FAULT=cuLaunchKernel=error:700 expect 2 "$MPSWEEP" sweep "${SWEEP[@]}"
+  cp out table
+  closing | grep -qx 'Best   none: there is no point with a number that kept up'
+  closing | absent '^Next' -
+  assert_complete "$(saved)" 2 2
+}
+
+@test "sweeps at the same time do not share a file" {
+  local pids=() pid
+  for _ in 1 2 3; do
+    "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 -q >/dev/null 2>>err 3>&- &
+    pids+=($!)
+  done
+  for pid in "${pids[@]}"; do wait "$pid"; done
+  [ "$(find mpsweep-results -name 'sweep-*.jsonl' | wc -l)" -eq 3 ]
+  local file
+  for file in mpsweep-results/*; do assert_complete "$file" 1 0; done
+}
+
+@test "data on standard output stays data; the file is named on standard error" {
+  expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 -f json
+  [ "$(jq -c . out | wc -l)" -eq "$(wc -l <out)" ]
+  grep -qE "^mpsweep: the results go to 'mpsweep-results/sweep-.*\.jsonl'$" err
+  measured "$MPSWEEP" sweep "${SWEEP[@]}" -f csv
+  [ "$(wc -l <out)" -eq 3 ]
+  [ ! -s err ]
+  [ "$(find mpsweep-results -name 'sweep-*.jsonl' | wc -l)" -eq 2 ]
+}
+
+@test "with --output there is no other file; a device is none to go on with" {
+  measured "$MPSWEEP" sweep "${SWEEP[@]}" -o "my results.jsonl"
+  [ "$(saved)" = "my results.jsonl" ]
+  next explain | grep -q "explain 'my results.jsonl'$"
+  measured "$MPSWEEP" sweep "${SWEEP[@]}" -o /dev/null
+  closing | absent '^Next' -
+  [ ! -e mpsweep-results ]
+}
+
+@test "what measures nothing saves nothing" {
+  expect 0 "$MPSWEEP" sweep "${TINY[@]}" --list
+  expect 0 "$MPSWEEP" sweep "${TINY[@]}" --dry-run
+  refused "no device 7" "$MPSWEEP" sweep "${TINY[@]}" --device emulated:7 || true
+  [ ! -e mpsweep-results ]
+}
+
+@test "where no file can be made, the sweep goes on without" {
+  : >mpsweep-results
+  measured "$MPSWEEP" sweep "${SWEEP[@]}"
+  says "^mpsweep: cannot write 'mpsweep-results/sweep-.*': Not a directory; the results are not saved, which --output FILE does elsewhere$"
+  closing | grep -qx 'Saved  nowhere: --output FILE keeps the results'
+  closing | absent '^Next' -
+}
+
+@test "interrupted: the command that is printed continues it" {
+  local form
+  for form in table csv; do
+    holding 'cuInit=hold@0'
+    start "$MPSWEEP" sweep "${TINY_ROUNDS[@]}" --rounds 2 -l threads:1 -l "processes:2" --seed 0 -f $form
+    await $PATIENCE is_held
+    kill -INT "$PID"
+    release
+    unset MPSWEEP_EMULATED_FAULT
+    finish
+    [ "$STATUS" -eq 130 ]
+    cp out table
+    if [ $form = table ]; then
+      next sweep >paste
+    else
+      sed -n 's/^mpsweep: to continue: //p' err >paste
+    fi
+    grep -q -- "--layout threads:1 --layout processes:2 .*--rounds 2 .*--output mpsweep-results/.* --resume" paste
+    expect 0 bash paste
+    points 'map(measured) == [true, true]' mpsweep-results/*
+    [ "$(find mpsweep-results -type f | wc -l)" -eq 1 ]
+    rm -r mpsweep-results "$WORK"/hold*
+  done
+}
+
+@test "tune: the same, and its file continues, too" {
+  measured "$MPSWEEP" tune --device emulated --kernels 5 --bytes 64K --duration 0.05 --warmup 0.02 \
+    --rounds 2 -l threads:1,2 --budget 60s -q
+  [ ! -s err ]
+  closing | grep -qE '^Best   threads 1×.*: [0-9.]+ iterations/s \(95%: [0-9.]+ to [0-9.]+\), p99 [0-9.]+ ms'
+  saved | grep -qxE 'mpsweep-results/tune-[0-9]{8}-[0-9]{6}\.jsonl'
+  next plot | grep -q -- " $(saved) --figure search --output picture.svg$"
+  next emit >paste
+  expect 0 bash paste
+  [ -e deployment/README.md ]
+  # Asked again, the file answers.
+  local file
+  file=$(ls mpsweep-results/*)
+  measured "$MPSWEEP" tune --device emulated --kernels 5 --bytes 64K --duration 0.05 --warmup 0.02 \
+    --rounds 2 -l threads:1,2 --budget 60s -q --resume -o "$file"
+  [ "$(saved)" = "$file" ]
+}
