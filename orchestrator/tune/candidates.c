@@ -63,6 +63,7 @@ static void set_axes(const struct point *point, uint32_t axes[TUNE_AXES])
         [8] = number_of(&point->memory_limit),
         [TUNE_AXIS_BIND] = (uint32_t)point->bind,
         [TUNE_AXIS_DAEMONS] = (uint32_t)point->mps_daemons,
+        [TUNE_AXIS_SEVERAL] = point_is_program(point) && point->threads > 1,
     };
     memcpy(axes, values, sizeof values);
 }

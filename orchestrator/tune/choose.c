@@ -11,8 +11,10 @@
 /* Settings that never worked, and failed so often, are not tried again. */
 #define DEAD_AFTER 3
 
-/* Points that share processes, at most: each batch heeds what the last one showed. */
+/* Points that share processes, at most: each batch heeds what the last one showed. Of a start that
+ * takes long, as many as take as long as it. */
 #define CREW_MOST 6
+#define DEAR_CREW_MOST 24
 
 /* Started processes may be this many times as many as those that work (turns.h). */
 #define CREW_SHRINKS 4
@@ -39,10 +41,16 @@ void tune_add(struct tune_batch *batch, size_t point, double window_s)
         batch->items[batch->count++] = (struct tune_item){point, window_s};
 }
 
+/* On processes that there are. */
+static double held_seconds(const struct tune_costs *costs, double window_s)
+{
+    return costs->point_s + fmax(window_s, costs->window_s);
+}
+
 double tune_seconds_of(const struct tune_search *search, size_t point, double window_s)
 {
     const struct tune_costs *costs = &search->costs;
-    return costs->point_s + window_s + costs->start_s +
+    return held_seconds(costs, window_s) + costs->start_s +
            costs->process_s * search->candidates[point].processes;
 }
 
@@ -70,11 +78,40 @@ static bool is_beyond_refused(const struct tune_search *search, size_t point)
     return false;
 }
 
-/* A setting with which nothing has worked: for example a workload that cannot be a graph. */
+static bool has_worked(const struct tune_search *search, int axis, uint32_t value)
+{
+    for (size_t i = 0; i < search->known_count; i++)
+        if (search->candidates[search->known[i]].axes[axis] == value)
+            return true;
+    return false;
+}
+
+/* Whether what did not even start has one setting only that has never worked, and this one. */
+static bool is_blamed(const struct tune_search *search, int axis, uint32_t value)
+{
+    for (size_t i = 0; i < search->refused_count; i++) {
+        size_t refused = search->refused[i];
+        const uint32_t *axes = search->candidates[refused].axes;
+        unsigned others = 0;
+        if (!search->states[refused].seen.unready || axes[axis] != value)
+            continue;
+        for (int other = 0; other < TUNE_AXES; other++)
+            others += other != axis && !has_worked(search, other, axes[other]);
+        if (others == 0 && !has_worked(search, axis, value))
+            return true;
+    }
+    return false;
+}
+
+/* A setting with which nothing has worked: for example a workload that cannot be a graph. A start
+ * of a program that hangs is too dear to be tried as often. */
 static bool has_dead_setting(const struct tune_search *search, size_t point)
 {
     const uint32_t *axes = search->candidates[point].axes;
     bool enough = search->refused_count >= DEAD_AFTER;
+    for (int axis = 0; axis < TUNE_AXES && search->rules.program; axis++)
+        if (is_blamed(search, axis, axes[axis]))
+            return true;
     for (int axis = 0; axis < TUNE_AXES && enough; axis++) {
         unsigned failed = 0, worked = 0;
         for (size_t i = 0; i < search->refused_count; i++)
@@ -287,6 +324,14 @@ static void add_plainest(const struct choice *choice, double seconds_most, struc
     gp_suppose(choice->gp, plainest, choice->noise);
 }
 
+static size_t most_of_a_crew(const struct tune_search *search, double window_s)
+{
+    const struct tune_costs *costs = &search->costs;
+    double as_long = costs->start_s / fmax(held_seconds(costs, window_s), 1e-3);
+    return search->rules.program ? (size_t)fmin(fmax(as_long, CREW_MOST), DEAR_CREW_MOST)
+                                 : CREW_MOST;
+}
+
 bool tune_choose(struct tune_search *search, double seconds_most, struct tune_batch *batch,
                  bool *too_dear)
 {
@@ -300,7 +345,8 @@ bool tune_choose(struct tune_search *search, double seconds_most, struct tune_ba
         add_plainest(&choice, seconds_most, batch);
     if (batch->count > 0)
         spent_s = tune_seconds_of(search, batch->items[0].point, window_s);
-    while (made && batch->count < CREW_MOST) {
+    size_t crew_most = most_of_a_crew(search, window_s);
+    while (made && batch->count < crew_most) {
         size_t first = TUNE_NO_POINT, joins = TUNE_NO_POINT;
         double first_rate = 0.0, join_rate = 0.0, first_s = 0.0, join_s = 0.0;
         for (size_t i = 0; i < choice.count; i++) {
@@ -317,7 +363,7 @@ bool tune_choose(struct tune_search *search, double seconds_most, struct tune_ba
                 first_s = alone_s;
             }
             int more = batch->count > 0 ? processes_to_add(search, batch, point) : -1;
-            double with_s = search->costs.point_s + window_s + search->costs.process_s * more;
+            double with_s = held_seconds(&search->costs, window_s) + search->costs.process_s * more;
             if (more >= 0 && spent_s + with_s <= seconds_most && gain / with_s > join_rate) {
                 join_rate = gain / with_s;
                 joins = point;

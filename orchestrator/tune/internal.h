@@ -28,7 +28,10 @@ struct tune_pace {
     uint64_t warmup_ns;   /* of windows before the finals */
     double stop_s;        /* the longest that workers were seen to take to stop */
     double iteration_s;   /* mean time of an iteration where that is shortest; 0: not known */
+    double ending_s;      /* the longest that a program was seen to take to end */
     struct start_costs starts;
+    bool tried;     /* a start was made in this run, */
+    bool known;     /* and one was seen to get ready, in this run or an earlier one */
     size_t unready; /* a point that was not ready in time, or TUNE_NO_POINT, */
     double unready_s;
 };
@@ -118,14 +121,16 @@ double tune_pace_window_s(const struct tune *tune, const struct point *point, en
  * be known. */
 bool tune_pace_hangs(const struct tune *tune, const struct point *point, double seconds);
 
-/* Limits of a window of the point that is to begin now. False: there is no time for it. */
+/* Limits of a window of the point that is to begin now, on workers that are to start for it or
+ * wait. A look leaves the finals their time. False: there is no time for it. */
 bool tune_pace_limits(const struct tune *tune, const struct point *point, enum tune_stage stage,
-                      double window_s, struct round_limits *out);
+                      bool starts, double window_s, struct round_limits *out);
 
-/* Learns from a window that was asked for with asked_s and took `seconds`, its start included; and
- * from how long it took to end workers. */
+/* Learns from a window of window_s that took `seconds`, its start included; from a start that took
+ * ready_s; and from how long it took to end workers. */
 void tune_pace_learn(struct tune *tune, const struct point *point, const struct round_result *round,
-                     double asked_s, double seconds);
+                     double window_s, double seconds);
+void tune_pace_learn_start(struct tune *tune, const struct point *point, double ready_s);
 void tune_pace_learn_stop(struct tune_pace *pace, double seconds);
 
 /* -- record.c -- */

@@ -13,6 +13,9 @@
 #define MUCH_LESS 0.03
 #define EQUAL_RISK 0.05
 
+/* Starts of the search before the finals have two layouts to compare. */
+#define LOOKS_BEFORE 2.0
+
 /* What was not measured does so much more with so much chance: the search is not finished. */
 #define MUCH_BETTER 0.05
 #define BETTER_CHANCE 0.25
@@ -341,7 +344,15 @@ static void look_ahead(struct tune_search *search, bool doubt, struct tune_judge
         return;
     out->verdict = TUNE_UNFINISHED;
     double whole_s = fmax(search->rules.budget_s, search->budget_s);
-    out->enough_budget_s = isfinite(whole_s) ? whole_s + seconds : 0.0;
+    if (!isfinite(whole_s))
+        return;
+    out->enough_budget_s = whole_s + seconds;
+    if (!cut)
+        return;
+    double finals_s = tune_least_finals_s(search);
+    double look_s = tune_seconds_of(search, out->winner, search->look_s);
+    out->finals_budget_s = whole_s - search->budget_s + LOOKS_BEFORE * look_s + finals_s;
+    out->enough_budget_s = fmax(out->finals_budget_s, out->enough_budget_s + finals_s);
 }
 
 void tune_search_judge(struct tune_search *search, struct tune_judgement *out)

@@ -2,7 +2,7 @@
 noinst_LIBRARIES += orchestrator/tune/libtune.a
 orchestrator_tune_libtune_a_SOURCES = \
     orchestrator/tune/belief.c orchestrator/tune/candidates.c orchestrator/tune/choose.c orchestrator/tune/closing.c \
-    orchestrator/tune/costs.c orchestrator/tune/costs.h orchestrator/tune/gp.c \
+    orchestrator/tune/costs.c orchestrator/tune/costs.h orchestrator/tune/finals.c orchestrator/tune/gp.c \
     orchestrator/tune/gp.h orchestrator/tune/gpus.c orchestrator/tune/internal.h \
     orchestrator/tune/judge.c orchestrator/tune/measure.c orchestrator/tune/pace.c \
     orchestrator/tune/prefer.c orchestrator/tune/record.c orchestrator/tune/report.c \

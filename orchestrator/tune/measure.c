@@ -91,6 +91,9 @@ void tune_take_over(struct tune *tune)
             continue;
         tune_observe(tune, record, &observation);
         tune_search_note(tune->search, i, &observation);
+        if (observation.outcome == TUNE_MEASURED &&
+            !json_is_true(json_object_get(record, "reused")))
+            tune_pace_learn_start(tune, &tune->space.plan.points[i], number_at(record, "ready_s"));
     }
 }
 
@@ -179,7 +182,7 @@ static bool was_in_time(struct tune *tune, const struct turn *turn, enum tune_st
     tune->pace.unready = turn->point;
     tune->pace.unready_s = seconds;
     return tune_pace_hangs(tune, point, seconds) &&
-           tune_pace_limits(tune, point, stage, window_s, &limits);
+           tune_pace_limits(tune, point, stage, turn->starts, window_s, &limits);
 }
 
 /* Runs one window, or a longer one where nothing ended in it. *out is to be released by the caller
@@ -193,7 +196,8 @@ static enum status run_window(struct tune *tune, const struct point *point, cons
     for (int trial = 0;; trial++) {
         struct round_limits limits;
         uint64_t begin_ns = clock_now_ns();
-        *in_time = tune_pace_limits(tune, point, stage, window_s, &limits);
+        bool starts = turn->starts || tune->campaign.crew.pool.count == 0;
+        *in_time = tune_pace_limits(tune, point, stage, starts, window_s, &limits);
         if (!*in_time)
             return STATUS_OK;
         enum status status =
@@ -204,7 +208,7 @@ static enum status run_window(struct tune *tune, const struct point *point, cons
         bool again = status == STATUS_OK && trial == 0 && nothing_ended(point, out) &&
                      longer_s > LONGER_LEAST * window_s;
         if (*in_time && !again)
-            tune_pace_learn(tune, point, out, asked_s, seconds);
+            tune_pace_learn(tune, point, out, window_s, seconds);
         if (!*in_time || again)
             round_result_release(out);
         if (!again)
@@ -231,6 +235,8 @@ static enum status measure_point(struct tune *tune, const struct turn *turn, enu
         return swept;
     }
     double seconds = (double)(clock_now_ns() - begin_ns) / 1e9;
+    bool round_failed = round.status != STATUS_OK && round.status != STATUS_INFEASIBLE;
+    double ready_s = round.ready_s;
     double memory_bytes = round.status == STATUS_OK ? memory_used(tune, &point, &round) : 0.0;
     double value =
         value_of(tune, round.throughput_ips, histogram_quantile_ns(&round.latency, 0.99) / 1e3,
@@ -248,6 +254,7 @@ static enum status measure_point(struct tune *tune, const struct turn *turn, enu
         return status;
     tune_observe(tune, tune->campaign.records[index], &observation);
     observation.cpus = fmax(0.0, cpus);
+    observation.unready = round_failed && !(ready_s > 0.0);
     if (stage == TUNE_STAGE_FINAL)
         tune_search_note_round(tune->search, tune->points[index].index, value, &observation);
     else

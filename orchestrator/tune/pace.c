@@ -24,11 +24,15 @@
 #define WINDOW_BUDGET_SHARE 0.125
 
 /* A start before the finals may take this share of the time that is left, or so often what is
- * expected, whichever is more; the very first all of it. What takes longer hangs. An iteration may
- * take as long, and in any case HANG_S. */
+ * expected, whichever is more; the very first all of it. Of a program that was seen to start, only
+ * the latter. What takes longer hangs. An iteration may take as long, and in any case HANG_S. */
 #define LOOK_LEFT_SHARE 0.5
 #define LATE_START 4.0
 #define HANG_S 5.0
+
+/* The first start of a program may take this share of the budget, however short --timeout is by
+ * itself: with longer ones there would be no time for finals. */
+#define FIRST_START_SHARE 0.2
 
 /* How fast what measurements were seen to cost replaces what was thought. */
 #define LEARN 0.3
@@ -59,9 +63,14 @@ double tune_seconds_left(const struct tune *tune)
     return now_ns < deadline_ns ? (double)(deadline_ns - now_ns) / 1e9 : 0.0;
 }
 
+static double start_s(const struct tune_pace *pace, const struct point *point)
+{
+    return pace->starts.start_s + pace->starts.process_s * point_processes(point);
+}
+
 static double late_start_s(const struct tune_pace *pace, const struct point *point)
 {
-    return LATE_START * (pace->starts.start_s + pace->starts.process_s * point_processes(point));
+    return fmax(LATE_START * start_s(pace, point), point_is_program(point) ? HANG_S : 0.0);
 }
 
 bool tune_pace_hangs(const struct tune *tune, const struct point *point, double seconds)
@@ -69,21 +78,48 @@ bool tune_pace_hangs(const struct tune *tune, const struct point *point, double 
     return seconds > late_start_s(&tune->pace, point);
 }
 
+/* What holds enough iterations, as far as the budget allows it. */
+static double least_window_s(const struct tune_pace *pace, double least_s)
+{
+    return fmin(fmax(least_s, WINDOW_ITERATIONS * pace->iteration_s),
+                WINDOW_BUDGET_SHARE * pace->budget_s);
+}
+
 double tune_pace_window_s(const struct tune *tune, const struct point *point, enum tune_stage stage,
                           bool starts, double window_s)
 {
     const struct tune_pace *pace = &tune->pace;
-    double least_s = WINDOW_ITERATIONS * pace->iteration_s;
+    double least_s = 0.0;
     /* How long its iterations and its start take is known from the first window. */
     if (point_is_program(point) && pace->iteration_s <= 0.0)
         least_s = tune->rules.final_s;
     else if (point_is_program(point) && stage != TUNE_STAGE_FINAL && starts)
-        least_s = fmax(least_s, WINDOW_START_SHARE / LATE_START * late_start_s(pace, point));
-    return fmax(window_s, fmin(least_s, WINDOW_BUDGET_SHARE * pace->budget_s));
+        least_s = fmin(WINDOW_START_SHARE * start_s(pace, point), tune->rules.final_s);
+    return fmax(window_s, least_window_s(pace, least_s));
+}
+
+/* How long workers may take to get ready, to end an iteration, or to stop. */
+static uint64_t timeout_of(const struct tune *tune, const struct point *point)
+{
+    const struct tune_pace *pace = &tune->pace;
+    uint64_t timeout_ns = tune->campaign.limits.timeout_ns;
+    bool given = tune->campaign.options->values[OPTION_TIMEOUT].rank > 0;
+    uint64_t start_ns =
+        ns_of(pace->known ? late_start_s(pace, point) : FIRST_START_SHARE * pace->budget_s);
+    return given || !point_is_program(point) || start_ns < timeout_ns ? timeout_ns : start_ns;
+}
+
+/* What the finals need, before they have begun. */
+static double reserve_s(const struct tune *tune, enum tune_stage stage)
+{
+    if (stage != TUNE_STAGE_LOOK || !tune->pace.known)
+        return 0.0;
+    double confirm_s = tune_confirm_s(tune), left_s = tune_seconds_left(tune) - confirm_s;
+    return tune_search_reserve_s(tune->search, fmax(left_s, 0.0), &tune->costs) + confirm_s;
 }
 
 bool tune_pace_limits(const struct tune *tune, const struct point *point, enum tune_stage stage,
-                      double window_s, struct round_limits *out)
+                      bool starts, double window_s, struct round_limits *out)
 {
     const struct tune_pace *pace = &tune->pace;
     *out = tune->campaign.limits;
@@ -91,14 +127,19 @@ bool tune_pace_limits(const struct tune *tune, const struct point *point, enum t
     out->precision_rel = INFINITY;
     if (!pace->deadline_ns)
         return true;
+    out->timeout_ns = timeout_of(tune, point);
     uint64_t now_ns = clock_now_ns();
-    uint64_t end_ns = now_ns + out->duration_ns + point->work.warmup_ns + ns_of(pace->stop_s);
+    uint64_t end_ns = now_ns + out->duration_ns + point->work.warmup_ns + ns_of(pace->stop_s) +
+                      ns_of(reserve_s(tune, stage));
     if (end_ns >= pace->deadline_ns)
         return false;
     double spare_s = (double)(pace->deadline_ns - end_ns) / 1e9;
-    if (stage != TUNE_STAGE_FINAL && tune->order > 0) {
+    if (stage == TUNE_STAGE_LOOK && starts && pace->known && start_s(pace, point) > spare_s)
+        return false;
+    if (stage != TUNE_STAGE_FINAL && pace->tried) {
+        bool program = point_is_program(point) && pace->known;
         double least_s = fmin(spare_s, late_start_s(pace, point));
-        spare_s = fmax(LOOK_LEFT_SHARE * spare_s, least_s);
+        spare_s = program ? least_s : fmax(LOOK_LEFT_SHARE * spare_s, least_s);
         uint64_t hang_ns = ns_of(fmax(spare_s, HANG_S));
         out->timeout_ns = out->timeout_ns < hang_ns ? out->timeout_ns : hang_ns;
     }
@@ -116,22 +157,41 @@ void tune_pace_learn_stop(struct tune_pace *pace, double seconds)
     pace->stop_s = fmax(pace->stop_s, fmin(seconds, STOP_SHARE * pace->budget_s));
 }
 
-void tune_pace_learn(struct tune *tune, const struct point *point, const struct round_result *round,
-                     double asked_s, double seconds)
+void tune_pace_learn_start(struct tune *tune, const struct point *point, double ready_s)
 {
     struct tune_pace *pace = &tune->pace;
-    struct tune_costs *costs = &tune->costs;
+    pace->known = true;
+    start_costs_learn(&pace->starts, point_processes(point), ready_s);
+    /* The search counts the processes of a GPU. */
+    tune->costs.start_s = pace->starts.start_s + pace->ending_s;
+    tune->costs.process_s = pace->starts.process_s * point_gpus(point);
+}
+
+/* A program may need long to end. Our own workers do not: that counts with each of their windows.
+ */
+static double ending_of(const struct tune *tune, const struct point *point,
+                        const struct round_result *round)
+{
+    bool ended = tune->campaign.crew.pool.count == 0;
+    return ended && point_is_program(point) ? round->stop_s : 0.0;
+}
+
+void tune_pace_learn(struct tune *tune, const struct point *point, const struct round_result *round,
+                     double window_s, double seconds)
+{
+    struct tune_pace *pace = &tune->pace;
     double ready_s = round->reused ? 0.0 : round->ready_s;
+    double ending_s = ending_of(tune, point, round);
     double iteration_s = histogram_quantile_ns(&round->latency, 0.5) / 1e9;
+    pace->tried = true;
     if (round->status != STATUS_OK)
         return;
+    pace->ending_s = fmax(pace->ending_s, ending_s);
     if (!round->reused)
-        start_costs_learn(&pace->starts, point_processes(point), ready_s);
-    /* The search counts the processes of a GPU. */
-    costs->start_s = pace->starts.start_s;
-    costs->process_s = pace->starts.process_s * point_gpus(point);
-    learn(&costs->point_s, seconds - asked_s - ready_s);
+        tune_pace_learn_start(tune, point, ready_s);
+    learn(&tune->costs.point_s, seconds - window_s - ready_s - ending_s);
     tune_pace_learn_stop(pace, round->stop_s);
     if (iteration_s > 0.0 && (pace->iteration_s <= 0.0 || iteration_s < pace->iteration_s))
         pace->iteration_s = iteration_s;
+    tune->costs.window_s = least_window_s(pace, 0.0);
 }

@@ -126,12 +126,14 @@ static void add_limits(const struct tune *tune, json_t *record, size_t winner)
 static json_t *unfinished_object(const struct tune *tune, const struct tune_judgement *judgement)
 {
     double share = judgement->reached_share, budget_s = judgement->enough_budget_s;
+    double finals_s = judgement->finals_budget_s;
     char *command = budget_s > 0.0 ? tune_again_words(tune, budget_s) : NULL;
-    json_t *object =
-        json_pack("{s:o*, s:o*, s:f, s:o*, s:o*}", "share", share > 0.0 ? json_real(share) : NULL,
-                  "of", share > 0.0 ? json_real(judgement->value / share) : NULL, "better_chance",
-                  judgement->better_chance, "budget_s", budget_s > 0.0 ? json_real(budget_s) : NULL,
-                  "command", command ? json_string(command) : NULL);
+    json_t *object = json_pack(
+        "{s:o*, s:o*, s:f, s:o*, s:o*, s:o*}", "share", share > 0.0 ? json_real(share) : NULL, "of",
+        share > 0.0 ? json_real(judgement->value / share) : NULL, "better_chance",
+        judgement->better_chance, "budget_s", budget_s > 0.0 ? json_real(budget_s) : NULL,
+        "command", command ? json_string(command) : NULL, "finals_budget_s",
+        finals_s > 0.0 ? json_real(ceil(finals_s)) : NULL);
     free(command);
     return object;
 }

@@ -121,6 +121,9 @@ static void print_table(const struct tune *tune)
     columns_print(stdout, &table, 0);
 }
 
+/* Starts for the search, and those of the shortest finals, with some to spare. */
+#define STARTS_LEAST 7.0
+
 /* -- in words ---------------------------------------------------------------------------------- */
 
 static void print_value(const json_t *winner, const char *objective)
@@ -233,7 +236,13 @@ static void print_unfinished(const json_t *record, const char *objective)
     const json_t *missing = json_object_get(record, "unfinished");
     double share = number_at(missing, "share"), chance = number_at(missing, "better_chance");
     char text[32];
-    fputs("unfinished: more time would probably find a better layout", stdout);
+    double finals_s = number_at(missing, "finals_budget_s");
+    if (finals_s > 0.0)
+        printf("unfinished: there was no time for finals, which are fresh starts: "
+               "give --budget %.0fs or more",
+               finals_s);
+    else
+        fputs("unfinished: more time would probably find a better layout", stdout);
     if (share > 0.0 && strcmp(objective, "throughput") == 0)
         printf("; %.3g%% of the highest prediction (%s iterations/s) is reached", 100.0 * share,
                number(number_at(missing, "of"), text, sizeof text));
@@ -303,8 +312,9 @@ static void print_no_number(const struct tune *tune)
         puts("no layout was found that meets the constraints");
     } else if (tune->pace.unready != TUNE_NO_POINT) {
         point_describe(&tune->space.plan.points[tune->pace.unready], what, sizeof what);
-        printf("no layout was measured: %s had no window after %.1f s: give a longer --budget\n",
-               what, tune->pace.unready_s);
+        printf("no layout was measured: %s had no window after %.1f s: give a longer --budget, of "
+               "%.0fs or more if it needs that long\n",
+               what, tune->pace.unready_s, ceil(STARTS_LEAST * tune->pace.unready_s));
     } else {
         puts("no layout was measured: give a longer --budget");
     }

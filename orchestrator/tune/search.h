@@ -24,6 +24,7 @@
 #define TUNE_AXIS_SCHEDULE 3 /* enum work_schedule */
 #define TUNE_AXIS_BIND 9     /* enum bind_policy */
 #define TUNE_AXIS_DAEMONS 10 /* enum mps_daemons */
+#define TUNE_AXIS_SEVERAL 11 /* a program's threads: 0: one, 1: several, which it need not have */
 
 /* A point that can be measured. */
 struct tune_candidate {
@@ -51,13 +52,14 @@ struct tune_rules {
     bool latency;                       /* the value is the inverse of a latency */
     bool exhaustive;                    /* look at every point */
     bool predicted;                     /* candidates have predictions */
-    bool program;                       /* candidates are of a program: one start serves fewer */
+    bool program; /* candidates are of a program: its starts may take long, and serve fewer */
 };
 
 /* What a measurement costs beside its window, in seconds; the caller keeps it up to date. */
 struct tune_costs {
     double point_s;   /* each, warm-up included */
-    double start_s;   /* of new worker processes: */
+    double window_s;  /* no window is shorter: it would hold too few iterations */
+    double start_s;   /* of new worker processes, with their end: */
     double process_s; /* and for each of them */
 };
 
@@ -75,6 +77,7 @@ struct tune_observation {
     double p99_us, p99_low_us, p99_high_us; /* of the latency; 0 where it is not known */
     double ips;                             /* iterations/s: how long to look for a percentile */
     double cpus;                            /* in use; 0: not known */
+    bool unready;                           /* TUNE_FAILED: its workers did not get ready */
 };
 
 enum tune_stage {
@@ -115,6 +118,11 @@ void tune_search_free(struct tune_search *search);
  * over, and then in TUNE_STAGE_DONE. */
 void tune_search_next(struct tune_search *search, double seconds_left,
                       const struct tune_costs *costs, struct tune_batch *out);
+
+/* Seconds that a look must leave for the finals: what those of the best until now take, as far as
+ * seconds_left allow them. 0: no layout is known to work, or there is no time for any finals. */
+double tune_search_reserve_s(const struct tune_search *search, double seconds_left,
+                             const struct tune_costs *costs);
 
 /* What a window, or an earlier run, showed of a point. */
 void tune_search_note(struct tune_search *search, size_t point,
@@ -163,6 +171,7 @@ struct tune_judgement {
     double reached_share;   /* of the highest prediction, or of the highest ceiling; 0: not known */
     double better_chance;   /* that something unmeasured does more than 5% more, 0 .. 1 */
     double enough_budget_s; /* of TUNE_UNFINISHED: what would probably suffice; 0: not known */
+    double finals_budget_s; /* without time for finals: what holds the shortest; 0: not known */
     size_t measured;        /* points that gave a number or were found not to work */
     bool complete; /* all that the search wanted to know was measured, and something worked */
     bool cut;      /* time ended the search */

@@ -1,7 +1,7 @@
 /*
  * Shared by the files of the search: its stages (search.c), what is believed of all points
- * (belief.c), which of them to look at next (choose.c), what is better and how surely (judge.c),
- * and which of equals is preferred (prefer.c).
+ * (belief.c), which of them to look at next (choose.c), the finals (finals.c), what is better and
+ * how surely (judge.c), and which of equals is preferred (prefer.c).
  */
 #pragma once
 
@@ -52,12 +52,13 @@ struct tune_search {
     struct tune_belief beliefs[TUNE_QUANTITIES];
     struct tune_rules rules;
     enum tune_stage stage;
-    size_t looks;    /* windows before the finals */
-    bool begun;      /* the finals are: final_s is known */
-    double budget_s; /* seconds that were left at the begin, */
-    double left_s;   /* and are left */
-    double look_s;   /* window of a look, */
-    double final_s;  /* and of the finals */
+    size_t looks;     /* windows before the finals */
+    bool begun;       /* the finals are: final_s is known, */
+    size_t finalists; /* and how many at a time there is time for */
+    double budget_s;  /* seconds that were left at the begin, */
+    double left_s;    /* and are left */
+    double look_s;    /* window of a look, */
+    double final_s;   /* and of the finals */
     struct tune_costs costs;
     bool cut;     /* time ended the search */
     bool asked;   /* the last batch was not empty, */
@@ -146,6 +147,18 @@ bool tune_is_rival(const struct tune_search *search, size_t best, size_t point);
 
 /* How far beyond the constraints it was seen, as a ratio; 0: not known. */
 double tune_excess(const struct tune_search *search, size_t point);
+
+/* -- finals.c -- */
+
+/* What has to be left for the finals. */
+double tune_reserve_s(const struct tune_search *search);
+
+/* Seconds of the shortest finals that compare layouts. 0: nothing works. */
+double tune_least_finals_s(const struct tune_search *search);
+
+/* One round of those that may still win, as many as there are places and time for. False: it is
+ * over. */
+bool tune_add_round(struct tune_search *search, struct tune_batch *batch);
 
 /* -- prefer.c -- */
 

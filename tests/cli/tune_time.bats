@@ -35,7 +35,7 @@ keeps_to() {
   export MPSWEEP_EMULATED_FAULT=cuDevicePrimaryCtxRetain=slow:2500
   judged keeps_to 2 4 "${FEW[@]}"
   holds '.ended == "budget" and .verdict == "none" and .winner == null and .measured == 0' r.jsonl
-  grep -qE '^no layout was measured: .* had no window after [0-9.]+ s: give a longer --budget$' out
+  grep -qE '^no layout was measured: .* had no window after [0-9.]+ s: give a longer --budget, of [0-9]+s or more ' out
 }
 
 @test "a worker that hangs while it starts, in an iteration, and at its end" {
@@ -139,4 +139,46 @@ program_keeps_to() {
   slow_program 0.2 1
   judged program_keeps_to 20
   holds '.winner.value > 0' r.jsonl
+}
+
+# A program that starts after $1 seconds, and leaves a line for each start.
+late_program() {
+  printf '#!/bin/sh\necho >>started\nsleep %s\nexec "$@"\n' "$1" >late
+  chmod +x late
+}
+
+LATE=(tune --device emulated -q -o r.jsonl)
+
+# The rounds of the finals: each has a start of its own.
+has_finals() {
+  holds '.winner.rounds >= 2 and .seconds <= .budget_s' r.jsonl &&
+    jq -se 'map(select(.type == "point" and .tune.stage == "final"))
+      | length >= 2 and all(has("reused") | not)' r.jsonl >/dev/null
+}
+
+# Any start but the first may be too late for a window.
+late_has_finals() {
+  late_program "$1"
+  rm -f r.jsonl started
+  expect 0 "$MPSWEEP" "${LATE[@]}" --budget "$2s" -- ./late "${@:3}" && has_finals
+}
+
+@test "a program whose start takes a fifth of the budget comes to its finals" {
+  judged late_has_finals 4 24 "$MPSWEEP_BUILD_DIR/examples/program/ticker" 20000
+  # The first start is that of one worker; one start serves several layouts.
+  jq -se 'map(select(.type == "point"))[0] | .processes == 1 and .threads == 1' r.jsonl
+}
+
+@test "a program without threads that does not report its iterations comes to its finals" {
+  judged late_has_finals 1 40 "$MPSWEEP_BUILD_DIR/tests/fakes/silent_gpu_program" in:1000 kernel:1x32:1000:3 sync
+  jq -se 'map(select(.type == "point" and .threads > 1 and .throughput_ips)) == []' r.jsonl
+}
+
+# Two more starts do not fit.
+@test "a budget without time for finals: one line names one that has it" {
+  late_program 5
+  judged expect 0 "$MPSWEEP" "${LATE[@]}" --budget 14s -- ./late "$MPSWEEP_BUILD_DIR/examples/program/ticker" 20000
+  holds '.verdict == "unfinished" and .winner.rounds == 0 and .unfinished.finals_budget_s >= 25
+    and .unfinished.budget_s >= .unfinished.finals_budget_s and .seconds <= .budget_s' r.jsonl
+  grep -qE '^unfinished: there was no time for finals, which are fresh starts: give --budget [0-9]+s or more' out
 }

@@ -236,6 +236,96 @@ static void test_finals_get_their_time(void **state)
     assert_true(rig_judge().rounds >= 3);
 }
 
+/* Runs a search among layouts of a program whose starts take long: those of a batch of looks share
+ * one. Returns the seconds that it took. */
+static double run_program(const struct tune_costs *costs, double budget_s)
+{
+    struct tune_batch batch;
+    struct tune_rules rules = rig_rules;
+    double spent_s = 0.0;
+    rules.program = true;
+    rules.budget_s = budget_s;
+    rig_make_space();
+    rig_begin(&rules);
+    for (;;) {
+        tune_search_next(rig.search, budget_s - spent_s, costs, &batch);
+        if (batch.count == 0 || batch.stage == TUNE_STAGE_NAIVE)
+            return spent_s;
+        if (!batch.fresh)
+            spent_s += costs->start_s;
+        for (size_t i = 0; i < batch.count; i++) {
+            size_t point = batch.items[i].point;
+            double seconds = batch.items[i].window_s + costs->point_s;
+            spent_s += seconds + (batch.fresh ? costs->start_s : 0.0);
+            rig_look(point, surface_hill(&rig.space[point]), 0.001, 1.0, batch.fresh);
+        }
+        assert_true(++rig.steps < 1000);
+        if (!batch.fresh)
+            assert_true(tune_search_reserve_s(rig.search, budget_s - spent_s, costs) <=
+                        budget_s - spent_s);
+    }
+}
+
+static void test_finals_of_a_program_with_dear_starts(void **state)
+{
+    (void)state;
+    const struct tune_costs costs = {.point_s = 0.2, .start_s = 60.0};
+    /* From where there is time for two rounds of two. */
+    for (double budget_s = 400.0; budget_s < 3000.0; budget_s *= 1.3) {
+        assert_true(run_program(&costs, budget_s) <= budget_s);
+        struct tune_judgement judgement = rig_judge();
+        assert_true(judgement.rounds >= 2 && judgement.finals_budget_s == 0.0);
+        assert_true(judgement.next != TUNE_NO_POINT);
+    }
+    /* One start serves more layouts than it would if it were cheap. */
+    assert_true(rig_points_asked() > 12);
+    /* One layout, as there is no time to compare it; and none. */
+    assert_true(run_program(&costs, 270.0) <= 270.0);
+    assert_true(rig_judge().rounds == 2);
+    assert_true(run_program(&costs, 170.0) <= 170.0);
+    struct tune_judgement judgement = rig_judge();
+    assert_true(judgement.rounds == 0 && judgement.verdict == TUNE_UNFINISHED);
+    assert_true(judgement.finals_budget_s > 360.0 && judgement.finals_budget_s < 400.0);
+    assert_true(judgement.enough_budget_s >= judgement.finals_budget_s);
+    assert_true(run_program(&costs, judgement.finals_budget_s) <= judgement.finals_budget_s);
+    assert_true(rig_judge().rounds == 2);
+}
+
+/* It worked with one thread, and did not start with several: it has one. */
+static void test_a_program_without_threads(void **state)
+{
+    (void)state;
+    const struct tune_costs costs = {.point_s = 0.2, .start_s = 2.0};
+    struct tune_rules rules = rig_rules;
+    struct tune_batch batch;
+    unsigned several = 0;
+    rules.program = true;
+    rig_make_space();
+    for (size_t i = 0; i < rig.count; i++)
+        rig.space[i].axes[TUNE_AXIS_SEVERAL] = rig.space[i].threads > 1;
+    rig_begin(&rules);
+    for (;;) {
+        tune_search_next(rig.search, 1000.0, &costs, &batch);
+        if (batch.count == 0)
+            break;
+        for (size_t i = 0; i < batch.count; i++) {
+            size_t point = batch.items[i].point;
+            const struct tune_observation hung = {.outcome = TUNE_FAILED, .unready = true};
+            assert_true(++rig.steps < 1000);
+            if (rig.space[point].threads == 1) {
+                rig_look(point, surface_hill(&rig.space[point]), 0.001, 1.0, batch.fresh);
+                continue;
+            }
+            /* The rest of a batch of one start is not asked for. */
+            several += i == 0 || rig.space[batch.items[0].point].threads == 1;
+            tune_search_note(rig.search, point, &hung);
+        }
+    }
+    /* Each other setting may be what it was, until it has worked. */
+    assert_true(several >= 1 && several <= 3);
+    assert_int_equal(rig.space[rig_judge().winner].threads, 1);
+}
+
 static void test_what_an_earlier_run_measured_is_not_asked_for_again(void **state)
 {
     (void)state;
@@ -276,6 +366,8 @@ int main(void)
         cmocka_unit_test_teardown(test_a_budget_is_kept_and_said, rig_end),
         cmocka_unit_test_teardown(test_no_time_for_anything, rig_end),
         cmocka_unit_test_teardown(test_finals_get_their_time, rig_end),
+        cmocka_unit_test_teardown(test_finals_of_a_program_with_dear_starts, rig_end),
+        cmocka_unit_test_teardown(test_a_program_without_threads, rig_end),
         cmocka_unit_test_teardown(test_what_an_earlier_run_measured_is_not_asked_for_again,
                                   rig_end),
     };

@@ -1,0 +1,352 @@
+/* The finals: what they need of the time, who takes part, and with which windows. */
+#include <math.h>
+#include <string.h>
+
+#include "orchestrator/tune/search_internal.h"
+
+/* All rounds of this many layouts are to be paid for in any case, with windows at least that long,
+ * and of all finalists if that is not more than this share of the time. */
+#define FINALS_COUNT 2
+#define FINALS_SHARE 0.3
+#define FINAL_LEAST_S 0.2
+
+/* A program's starts may be dear, and its finals are paid for in any case: all rounds if that is
+ * not more than this share of the time, and two otherwise; with some to spare, as starts differ. */
+#define DEAR_FINALS_SHARE 0.6
+#define DEAR_FINALS_ROUNDS 2
+#define START_SPARE 1.1
+
+/* Finalists are chosen among this many. */
+#define FINALISTS_FROM 12
+
+/* Who is further below the best than that many standard deviations cannot be a finalist. */
+#define FAR_BELOW 2.0
+
+/* Iterations that it takes to bound a 99th percentile from above, with some to spare; and how much
+ * longer than otherwise a window of the finals may be for them. */
+#define PERCENTILE_SAMPLES 500.0
+#define LONGEST_FINAL 8.0
+
+/* -- time -------------------------------------------------------------------------------------- */
+
+/* How long a window of the finals should be for the percentile, where that counts. */
+static double percentile_s(const struct tune_search *search, size_t point)
+{
+    const struct tune_rules *rules = &search->rules;
+    double ips = search->states[point].seen.ips;
+    if (rules->max_p99_us <= 0.0 || ips <= 0.0)
+        return 0.0;
+    double window_s = PERCENTILE_SAMPLES / ips / rules->rounds_least;
+    return fmin(window_s, LONGEST_FINAL * rules->final_s);
+}
+
+static double final_window_s(const struct tune_search *search, size_t point)
+{
+    return fmax(search->final_s, percentile_s(search, point));
+}
+
+static double round_seconds(const struct tune_search *search, const size_t *points, size_t count)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < count; i++)
+        sum += tune_seconds_of(search, points[i], final_window_s(search, points[i]));
+    return sum;
+}
+
+/* Whether the finals come before any look but the first. Where starts are cheap a share of the time
+ * is enough for them. */
+static bool are_finals_dear(const struct tune_search *search)
+{
+    return search->rules.program || search->rules.exhaustive;
+}
+
+static unsigned fewest_rounds(const struct tune_search *search)
+{
+    unsigned rounds = search->rules.rounds_least;
+    return rounds < DEAR_FINALS_ROUNDS ? rounds : DEAR_FINALS_ROUNDS;
+}
+
+/* A round of `count` of the leaders: of one more often, where there are fewer. */
+static double leaders_s(const struct tune_search *search, const size_t *leaders, size_t known,
+                        size_t count)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < count; i++)
+        sum += round_seconds(search, &leaders[i < known ? i : known - 1], 1);
+    return START_SPARE * sum;
+}
+
+double tune_least_finals_s(const struct tune_search *search)
+{
+    size_t leaders[FINALS_COUNT + 1];
+    size_t known = tune_leaders(search, leaders, FINALS_COUNT);
+    struct tune_search usual = *search;
+    usual.final_s = search->rules.final_s;
+    return known == 0 ? 0.0
+                      : fewest_rounds(search) * leaders_s(&usual, leaders, known, FINALS_COUNT);
+}
+
+/* The finals that the time is good for; where it is not for any, nothing is held back for them. Of
+ * the first layout alone there is nothing to compare: another one is worth more than its rounds. */
+static double dear_reserve_s(const struct tune_search *search, const size_t *leaders, size_t known)
+{
+    double two_s = leaders_s(search, leaders, known, FINALS_COUNT);
+    double all_s = search->rules.rounds_least * two_s;
+    unsigned fewest = fewest_rounds(search);
+    if (known > 1 && all_s <= DEAR_FINALS_SHARE * search->budget_s && all_s <= search->left_s)
+        return all_s;
+    if (known > 1 && fewest * two_s <= search->left_s)
+        return fewest * two_s;
+    double one_s = fewest * leaders_s(search, leaders, known, 1);
+    return one_s <= search->left_s ? one_s : 0.0;
+}
+
+double tune_reserve_s(const struct tune_search *search)
+{
+    size_t leaders[TUNE_FINALISTS + 1];
+    size_t count = tune_leaders(search, leaders, TUNE_FINALISTS);
+    if (count == 0 || isinf(search->left_s))
+        return 0.0;
+    double all_s = search->rules.rounds_least * round_seconds(search, leaders, count);
+    double share_s = fmin(all_s, FINALS_SHARE * search->budget_s);
+    if (!are_finals_dear(search))
+        return share_s;
+    double dear_s = dear_reserve_s(search, leaders, count);
+    return dear_s > 0.0 ? fmax(share_s, dear_s) : 0.0;
+}
+
+double tune_search_reserve_s(const struct tune_search *search, double seconds_left,
+                             const struct tune_costs *costs)
+{
+    struct tune_search now = *search;
+    now.left_s = seconds_left;
+    now.costs = *costs;
+    return tune_reserve_s(&now);
+}
+
+/* -- who takes part ------------------------------------------------------------------------------
+ */
+
+/* Takes a point out of a list. */
+static size_t take(size_t *list, size_t *count, size_t at)
+{
+    size_t point = list[at];
+    memmove(list + at, list + at + 1, (*count - at - 1) * sizeof *list);
+    (*count)--;
+    return point;
+}
+
+/* Those that may yet turn out to be the best, best first, and which do not surely break the
+ * constraints; where all do, the nearest to it. One round alone rules nothing out. */
+static size_t contenders(const struct tune_search *search, size_t *out)
+{
+    size_t standing[TUNE_LOOKS_MOST + 1], count = 0;
+    size_t found = tune_stand(search, standing);
+    for (size_t i = 0; i < found && count < TUNE_EQUAL_MOST; i++) {
+        const struct tune_state *state = &search->states[standing[i]];
+        const struct tune_state *best = &search->states[standing[0]];
+        bool breaks = tune_breaks(search, standing[i]) && tune_fits(search, standing[0]);
+        bool may = state->believed + FAR_BELOW * state->doubt >= best->believed;
+        if (!state->dropped && !breaks && (may || state->rounds == 1))
+            out[count++] = standing[i];
+    }
+    return count;
+}
+
+/* Of contenders in turn the best one left, and the one to be preferred among those that seem to be
+ * as good: both the most and the cheapest of a plateau get to the finals. */
+static size_t survivors(const struct tune_search *search, size_t *out, size_t most)
+{
+    size_t left[TUNE_EQUAL_MOST], count = 0;
+    enum tune_reason reason;
+    size_t found = contenders(search, left);
+    double least = found > 0 ? search->states[left[0]].believed - TUNE_SAME : 0.0;
+    while (found > 0 && count < most) {
+        out[count++] = take(left, &found, 0);
+        size_t equals = 0;
+        while (equals < found && tune_fits(search, left[equals]) &&
+               search->states[left[equals]].believed + search->states[left[equals]].doubt >= least)
+            equals++;
+        if (equals == 0 || count == most)
+            continue;
+        size_t preferred = tune_prefer(search, left, equals, &reason), at = 0;
+        while (left[at] != preferred)
+            at++;
+        out[count++] = take(left, &found, at);
+    }
+    return count;
+}
+
+static bool is_surer(const struct tune_search *search, size_t a, size_t b)
+{
+    return tune_meets(search, a) && !tune_meets(search, b);
+}
+
+static bool is_sure(const struct tune_search *search, size_t point)
+{
+    return tune_may_win(search, point) && tune_meets(search, point) &&
+           !search->states[point].dropped;
+}
+
+/* Whether more rounds of a point would change nothing. */
+static bool is_settled(const struct tune_search *search, size_t best, size_t point)
+{
+    const struct tune_rules *rules = &search->rules;
+    const struct tune_state *state = &search->states[point];
+    bool unsure = state->rounds > 0 && tune_fits(search, point) && !tune_meets(search, point);
+    if (state->rounds >= (unsure ? rules->rounds_unsure : rules->rounds_most))
+        return true;
+    return point != best && !unsure && state->rounds >= rules->rounds_least &&
+           tune_is_told_apart(search, best, point);
+}
+
+/* Half of the places are for those that surely meet the constraint, where there are any; they come
+ * first, as the last are left out where time is short. */
+static size_t choose_finalists(const struct tune_search *search, size_t *out)
+{
+    size_t points[FINALISTS_FROM + 1], sure[2], count = 0, unsure = 0;
+    size_t found = survivors(search, points, FINALISTS_FROM);
+    bool any_sure = tune_rank_all(search, is_sure, tune_better, sure, 1) > 0;
+    for (size_t i = 0; i < found && count < TUNE_FINALISTS; i++) {
+        bool meets = tune_meets(search, points[i]);
+        if (is_settled(search, points[0], points[i]))
+            continue;
+        if (!meets && any_sure && unsure == TUNE_FINALISTS / 2)
+            continue;
+        unsure += !meets;
+        out[count++] = points[i];
+    }
+    /* However much better others seem to be. */
+    size_t best = found > 0 ? points[0] : TUNE_NO_POINT;
+    if (any_sure && unsure == count && (found == 0 || !is_settled(search, best, sure[0]))) {
+        count -= count == TUNE_FINALISTS;
+        out[count++] = sure[0];
+    }
+    for (size_t i = 1; i < count; i++)
+        tune_rank(search, is_surer, out[i], out, i, count);
+    return count;
+}
+
+/* More rounds of the only one left would change nothing. */
+static bool is_decided(const struct tune_search *search, const size_t *points, size_t count)
+{
+    return count == 0 || (count == 1 && tune_meets(search, points[0]) &&
+                          search->states[points[0]].rounds >= search->rules.rounds_least);
+}
+
+/* Windows of the finals so that all rounds take the time that is left, if they may be so short. */
+static bool fit_windows(struct tune_search *search, const size_t *points, size_t count,
+                        unsigned rounds)
+{
+    search->final_s = search->rules.final_s;
+    double spare_s = search->left_s - rounds * round_seconds(search, points, count);
+    if (spare_s >= 0.0)
+        return true;
+    search->final_s += spare_s / (double)(rounds * count);
+    return search->final_s >= fmin(FINAL_LEAST_S, search->rules.final_s) &&
+           rounds * round_seconds(search, points, count) <= search->left_s;
+}
+
+/* As many finalists as have time for all rounds; or two with fewer rounds, or one. */
+static void begin_dear_finals(struct tune_search *search, const size_t *points, size_t chosen)
+{
+    unsigned rounds = search->rules.rounds_least;
+    size_t count = chosen;
+    while (count > FINALS_COUNT && rounds * round_seconds(search, points, count) > search->left_s)
+        count--;
+    if (count > 0 && !fit_windows(search, points, count, rounds)) {
+        rounds = fewest_rounds(search);
+        while (count > 0 && !fit_windows(search, points, count, rounds))
+            count--;
+    }
+    search->finalists = count;
+    search->cut |= count < chosen && count < FINALS_COUNT;
+}
+
+/* Those that had one round have another one before others begin: one alone decides nothing. */
+static size_t keep_finalists(const struct tune_search *search, size_t *points, size_t count)
+{
+    size_t kept[2 * TUNE_FINALISTS + 1], first = 0;
+    for (size_t i = 0; i < search->known_count && first < search->finalists; i++) {
+        size_t point = search->known[i];
+        const struct tune_state *state = &search->states[point];
+        if (state->rounds == 1 && !state->dropped && !tune_breaks(search, point))
+            kept[first++] = point;
+    }
+    size_t all = first;
+    for (size_t i = 0; i < count && all < search->finalists; i++) {
+        bool has = false;
+        for (size_t j = 0; j < first; j++)
+            has |= kept[j] == points[i];
+        if (!has)
+            kept[all++] = points[i];
+    }
+    memcpy(points, kept, all * sizeof *points);
+    return all;
+}
+
+/* Windows as long as there is time for in all rounds of the first finalists. */
+static void begin_finals(struct tune_search *search)
+{
+    size_t points[TUNE_FINALISTS + 1] = {0};
+    size_t chosen = choose_finalists(search, points);
+    size_t count = chosen < FINALS_COUNT ? chosen : FINALS_COUNT;
+    unsigned rounds = search->rules.rounds_least;
+    search->begun = true;
+    search->finalists = TUNE_FINALISTS;
+    if (are_finals_dear(search) && isfinite(search->left_s)) {
+        begin_dear_finals(search, points, chosen);
+        return;
+    }
+    for (search->final_s = search->rules.final_s; count > 0; count--) {
+        double spare_s = search->left_s - rounds * round_seconds(search, points, count);
+        if (isinf(spare_s) || spare_s >= 0.0)
+            break;
+        double shorter_s = search->final_s + spare_s / (rounds * count);
+        if (shorter_s >= fmin(FINAL_LEAST_S, search->rules.final_s)) {
+            search->final_s = shorter_s;
+            break;
+        }
+    }
+    /* Where there is no time for all rounds, two of the best are better than none. */
+    if (count == 0 && chosen > 0) {
+        search->final_s = fmin(FINAL_LEAST_S, search->rules.final_s);
+        count = 2.0 * round_seconds(search, points, 1) < search->left_s;
+    }
+    search->cut |= count < chosen && count < FINALS_COUNT;
+}
+
+/* Where nothing is left to compare with it, a sole best goes on beside those that are not worse
+ * beyond doubt. */
+static size_t add_rivals(const struct tune_search *search, size_t *points)
+{
+    size_t standing[TUNE_LOOKS_MOST + 1], count = 0;
+    size_t found = tune_stand(search, standing);
+    for (size_t i = 0; i < found && count < TUNE_FINALISTS; i++) {
+        const struct tune_state *state = &search->states[standing[i]];
+        if (state->rounds > 0 && state->rounds < search->rules.rounds_most && !state->dropped &&
+            (i == 0 || tune_is_rival(search, standing[0], standing[i])))
+            points[count++] = standing[i];
+    }
+    return count > 1 ? count : 0;
+}
+
+bool tune_add_round(struct tune_search *search, struct tune_batch *batch)
+{
+    size_t points[TUNE_FINALISTS + 1] = {0};
+    if (!search->begun)
+        begin_finals(search);
+    size_t count = choose_finalists(search, points);
+    if (are_finals_dear(search))
+        count = keep_finalists(search, points, count);
+    if (is_decided(search, points, count) && (count = add_rivals(search, points)) == 0)
+        return false;
+    count = count < search->finalists ? count : search->finalists;
+    while (count > 0 && round_seconds(search, points, count) > search->left_s)
+        count--;
+    for (size_t i = 0; i < count; i++)
+        tune_add(batch, points[i], final_window_s(search, points[i]));
+    search->cut |= count == 0;
+    batch->fresh = true;
+    return count > 0;
+}
