@@ -1,6 +1,5 @@
 /*
- * CUPTI, loaded at run time, for traces and observers only: what the driver and the GPU did, as
- * records, and callbacks around the driver's calls.
+ * CUPTI, loaded at run time, for traces only: what the driver and the GPU did, as records.
  */
 #pragma once
 

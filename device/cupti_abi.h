@@ -1,6 +1,6 @@
 /*
- * The part of CUPTI's activity and callback APIs that mpsweep uses, in our own declarations, so
- * that neither building nor running anything but a trace or an observer needs it.
+ * The part of CUPTI's activity API that mpsweep uses, in our own declarations, so that neither
+ * building nor running anything but a trace needs it.
  * device/cupti_abi_check.c compares every type, constant, field and prototype with cupti.h wherever
  * that is installed.
  *
@@ -22,7 +22,6 @@ typedef int cupti_result; /* 0 is success */
 typedef int cupti_activity_kind;
 typedef int cupti_callback_domain;
 typedef int cupti_thread_id_type;
-typedef struct cupti_subscriber_opaque *cupti_subscriber;
 
 /* What every record begins with. */
 typedef struct {
@@ -39,7 +38,6 @@ typedef struct {
     X(CUPTI_INVALID_PARAMETER, CUPTI_ERROR_INVALID_PARAMETER, 1)                                   \
     X(CUPTI_INVALID_OPERATION, CUPTI_ERROR_INVALID_OPERATION, 7)                                   \
     X(CUPTI_MAX_LIMIT_REACHED, CUPTI_ERROR_MAX_LIMIT_REACHED, 12)                                  \
-    X(CUPTI_MULTIPLE_SUBSCRIBERS, CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED, 39)              \
     X(CUPTI_KIND_COPY, CUPTI_ACTIVITY_KIND_MEMCPY, 1)                                              \
     X(CUPTI_KIND_SET, CUPTI_ACTIVITY_KIND_MEMSET, 2)                                               \
     X(CUPTI_KIND_DRIVER, CUPTI_ACTIVITY_KIND_DRIVER, 4)                                            \
@@ -48,8 +46,6 @@ typedef struct {
     X(CUPTI_KIND_PEER_COPY, CUPTI_ACTIVITY_KIND_MEMCPY2, 22)                                       \
     X(CUPTI_DOMAIN_DRIVER, CUPTI_CB_DOMAIN_DRIVER_API, 1)                                          \
     X(CUPTI_DOMAIN_RUNTIME, CUPTI_CB_DOMAIN_RUNTIME_API, 2)                                        \
-    X(CUPTI_SITE_ENTER, CUPTI_API_ENTER, 0)                                                        \
-    X(CUPTI_SITE_EXIT, CUPTI_API_EXIT, 1)                                                          \
     X(CUPTI_THREAD_ID_SYSTEM, CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM, 1)                             \
     X(CUPTI_FLUSH_FORCED, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED, 1)                                     \
     X(CUPTI_COPY_TO_DEVICE, CUPTI_ACTIVITY_MEMCPY_KIND_HTOD, 1)                                    \
@@ -130,83 +126,6 @@ struct cupti_set_record {
     uint16_t flags, memory; /* CUPTI_MEMORY_... */
 };
 
-/* What a callback of the driver's or the runtime's domain gets. */
-struct cupti_callback_data {
-    int32_t site; /* CUPTI_SITE_... */
-    const char *function;
-    const void *parameters; /* one of the structs below, by the function */
-    void *result;           /* at exit: cuda_result, or the runtime's error */
-    const char *symbol;     /* of launches: the kernel's name, mangled */
-    cuda_context context;   /* the thread's current one, or NULL */
-    uint32_t context_number;
-    uint64_t *shared;     /* from the callback at entry to that at exit */
-    uint32_t correlation; /* as in the record of the call */
-};
-
-/*
- * Parameters of calls of the driver, by what its functions have in common. Those without a stream
- * of their own use the default one.
- */
-
-/* cuMemcpy, cuMemcpyHtoD, DtoH and DtoD, and as ...Async. */
-struct cupti_copy_parameters {
-    uint64_t to, from;
-    size_t bytes;
-    cuda_stream stream; /* of ...Async only */
-};
-
-/* cuMemcpyPeer, and as ...Async. */
-struct cupti_peer_copy_parameters {
-    uint64_t to;
-    cuda_context to_context;
-    uint64_t from;
-    cuda_context from_context;
-    size_t bytes;
-    cuda_stream stream; /* of ...Async only */
-};
-
-/* cuGraphLaunch. */
-struct cupti_graph_parameters {
-    cuda_graph_exec exec;
-    cuda_stream stream;
-};
-
-/* cuLaunchKernel and cuLaunchCooperativeKernel. */
-struct cupti_launch_parameters {
-    cuda_function function;
-    uint32_t grid[3], block[3];
-    uint32_t shared_bytes;
-    cuda_stream stream;
-};
-
-/* cuLaunchKernelEx. */
-struct cupti_launch_config {
-    uint32_t grid[3], block[3];
-    uint32_t shared_bytes;
-    cuda_stream stream;
-};
-struct cupti_launch_ex_parameters {
-    const struct cupti_launch_config *config;
-    cuda_function function;
-};
-
-/* cuStreamSynchronize, cuStreamQuery, cuLaunchHostFunc. */
-struct cupti_stream_parameters {
-    cuda_stream stream;
-};
-
-/* cuStreamWaitEvent. */
-struct cupti_wait_parameters {
-    cuda_stream stream;
-    cuda_event event;
-};
-
-/* cuEventRecord; of cuEventSynchronize and cuEventQuery only the event. */
-struct cupti_event_parameters {
-    cuda_event event;
-    cuda_stream stream;
-};
-
 /* X(our struct, our field, the toolkit's field, its struct in each release that is known) */
 #define CUPTI_ABI_FIELDS(X)                                                                        \
     X(cupti_call_record, kind, kind, CUpti_ActivityAPI)                                            \
@@ -233,10 +152,7 @@ struct cupti_event_parameters {
     CUPTI_ABI_PEER_COPY(X, CUpti_ActivityMemcpyPtoP4)                                              \
     CUPTI_ABI_SET(X, CUpti_ActivityMemset2)                                                        \
     CUPTI_ABI_SET(X, CUpti_ActivityMemset3)                                                        \
-    CUPTI_ABI_SET(X, CUpti_ActivityMemset4)                                                        \
-    CUPTI_ABI_GRID(X, cupti_launch_config, CUlaunchConfig)                                         \
-    X(cupti_launch_ex_parameters, config, config, cuLaunchKernelEx_params)                         \
-    X(cupti_launch_ex_parameters, function, f, cuLaunchKernelEx_params)
+    CUPTI_ABI_SET(X, CUpti_ActivityMemset4)
 
 /* What records of all kinds of work have, and those of both kinds of copies. */
 #define CUPTI_ABI_WORK(X, ours, theirs)                                                            \
@@ -278,97 +194,16 @@ struct cupti_event_parameters {
     X(cupti_set_record, bytes, bytes, theirs)                                                      \
     X(cupti_set_record, memory, memoryKind, theirs)
 
-/* Those that every release has. The functions of default streams of threads have their own structs,
- * of the same layout. */
-#define CUPTI_ABI_CALLBACK_FIELDS(X)                                                               \
-    X(cupti_callback_data, site, callbackSite, CUpti_CallbackData)                                 \
-    X(cupti_callback_data, function, functionName, CUpti_CallbackData)                             \
-    X(cupti_callback_data, parameters, functionParams, CUpti_CallbackData)                         \
-    X(cupti_callback_data, result, functionReturnValue, CUpti_CallbackData)                        \
-    X(cupti_callback_data, symbol, symbolName, CUpti_CallbackData)                                 \
-    X(cupti_callback_data, context, context, CUpti_CallbackData)                                   \
-    X(cupti_callback_data, context_number, contextUid, CUpti_CallbackData)                         \
-    X(cupti_callback_data, shared, correlationData, CUpti_CallbackData)                            \
-    X(cupti_callback_data, correlation, correlationId, CUpti_CallbackData)                         \
-    CUPTI_ABI_COPY_CALL(X, cuMemcpy, _ptds, dst, src)                                              \
-    CUPTI_ABI_COPY_CALL(X, cuMemcpyHtoD_v2, _ptds, dstDevice, srcHost)                             \
-    CUPTI_ABI_COPY_CALL(X, cuMemcpyDtoH_v2, _ptds, dstHost, srcDevice)                             \
-    CUPTI_ABI_COPY_CALL(X, cuMemcpyDtoD_v2, _ptds, dstDevice, srcDevice)                           \
-    CUPTI_ABI_COPY_ASYNC(X, cuMemcpyAsync, dst, src)                                               \
-    CUPTI_ABI_COPY_ASYNC(X, cuMemcpyHtoDAsync_v2, dstDevice, srcHost)                              \
-    CUPTI_ABI_COPY_ASYNC(X, cuMemcpyDtoHAsync_v2, dstHost, srcDevice)                              \
-    CUPTI_ABI_COPY_ASYNC(X, cuMemcpyDtoDAsync_v2, dstDevice, srcDevice)                            \
-    CUPTI_ABI_PEER_COPY_CALL(X, cuMemcpyPeer_params)                                               \
-    CUPTI_ABI_PEER_COPY_CALL(X, cuMemcpyPeerAsync_params)                                          \
-    X(cupti_peer_copy_parameters, stream, hStream, cuMemcpyPeerAsync_params)                       \
-    X(cupti_graph_parameters, exec, hGraphExec, cuGraphLaunch_ptsz_params)                         \
-    X(cupti_graph_parameters, stream, hStream, cuGraphLaunch_ptsz_params)                          \
-    X(cupti_graph_parameters, stream, hStream, cuGraphLaunch_params)                               \
-    CUPTI_ABI_LAUNCH_CALL(X, cuLaunchKernel_params)                                                \
-    CUPTI_ABI_LAUNCH_CALL(X, cuLaunchKernel_ptsz_params)                                           \
-    CUPTI_ABI_LAUNCH_CALL(X, cuLaunchCooperativeKernel_params)                                     \
-    CUPTI_ABI_STREAM_CALL(X, cuStreamSynchronize)                                                  \
-    CUPTI_ABI_STREAM_CALL(X, cuStreamQuery)                                                        \
-    CUPTI_ABI_STREAM_CALL(X, cuLaunchHostFunc)                                                     \
-    X(cupti_wait_parameters, stream, hStream, cuStreamWaitEvent_params)                            \
-    X(cupti_wait_parameters, event, hEvent, cuStreamWaitEvent_params)                              \
-    X(cupti_event_parameters, event, hEvent, cuEventRecord_params)                                 \
-    X(cupti_event_parameters, stream, hStream, cuEventRecord_params)                               \
-    X(cupti_event_parameters, event, hEvent, cuEventSynchronize_params)                            \
-    X(cupti_event_parameters, event, hEvent, cuEventQuery_params)
-
-#define CUPTI_ABI_COPY_PARAMETERS(X, theirs, target, source)                                       \
-    X(cupti_copy_parameters, to, target, theirs)                                                   \
-    X(cupti_copy_parameters, from, source, theirs)                                                 \
-    X(cupti_copy_parameters, bytes, ByteCount, theirs)
-
-#define CUPTI_ABI_COPY_CALL(X, call, per_thread, target, source)                                   \
-    CUPTI_ABI_COPY_PARAMETERS(X, call##_params, target, source)                                    \
-    CUPTI_ABI_COPY_PARAMETERS(X, call##per_thread##_params, target, source)
-
-#define CUPTI_ABI_COPY_ASYNC(X, call, target, source)                                              \
-    CUPTI_ABI_COPY_CALL(X, call, _ptsz, target, source)                                            \
-    X(cupti_copy_parameters, stream, hStream, call##_params)                                       \
-    X(cupti_copy_parameters, stream, hStream, call##_ptsz_params)
-
-#define CUPTI_ABI_PEER_COPY_CALL(X, theirs)                                                        \
-    X(cupti_peer_copy_parameters, to, dstDevice, theirs)                                           \
-    X(cupti_peer_copy_parameters, to_context, dstContext, theirs)                                  \
-    X(cupti_peer_copy_parameters, from, srcDevice, theirs)                                         \
-    X(cupti_peer_copy_parameters, from_context, srcContext, theirs)                                \
-    X(cupti_peer_copy_parameters, bytes, ByteCount, theirs)
-
-#define CUPTI_ABI_GRID(X, ours, theirs)                                                            \
-    X(ours, grid[0], gridDimX, theirs)                                                             \
-    X(ours, grid[2], gridDimZ, theirs)                                                             \
-    X(ours, block[0], blockDimX, theirs)                                                           \
-    X(ours, block[2], blockDimZ, theirs)                                                           \
-    X(ours, shared_bytes, sharedMemBytes, theirs)                                                  \
-    X(ours, stream, hStream, theirs)
-
-#define CUPTI_ABI_LAUNCH_CALL(X, theirs)                                                           \
-    X(cupti_launch_parameters, function, f, theirs)                                                \
-    CUPTI_ABI_GRID(X, cupti_launch_parameters, theirs)
-
-#define CUPTI_ABI_STREAM_CALL(X, call)                                                             \
-    X(cupti_stream_parameters, stream, hStream, call##_params)                                     \
-    X(cupti_stream_parameters, stream, hStream, call##_ptsz_params)
-
 /* Gives CUPTI a buffer to fill; NULL: there is none, and it drops records. */
 typedef void (*cupti_buffer_requested)(uint8_t **buffer, size_t *bytes, size_t *records);
 /* Gives a filled one back. From any thread. */
 typedef void (*cupti_buffer_completed)(cuda_context context, uint32_t stream, uint8_t *buffer,
                                        size_t bytes, size_t valid_bytes);
 typedef uint64_t (*cupti_clock)(void);
-/* Is called in the thread that makes the call, with the user's pointer of the subscription. `data`:
- * struct cupti_callback_data, CUPTI's. */
-typedef void (*cupti_callback)(void *user, cupti_callback_domain domain, uint32_t callback,
-                               const void *data);
 
 /*
  * CUPTI's entry points: X(field, exported symbol, CUDA version that brought it as
- * 1000*major + 10*minor, REQUIRED or OPTIONAL, parameters). Each returns cupti_result. A trace
- * needs the required ones; an observer needs the subscription, too, and checks for it.
+ * 1000*major + 10*minor, REQUIRED or OPTIONAL, parameters). Each returns cupti_result.
  */
 #define CUPTI_SYMBOLS(X)                                                                           \
     X(get_version, cuptiGetVersion, 4000, REQUIRED, (uint32_t * version))                          \
@@ -388,10 +223,4 @@ typedef void (*cupti_callback)(void *user, cupti_callback_domain domain, uint32_
       (uint8_t * buffer, size_t valid_bytes, cupti_activity * *record))                            \
     X(get_dropped, cuptiActivityGetNumDroppedRecords, 5000, REQUIRED,                              \
       (cuda_context context, uint32_t stream, size_t * dropped))                                   \
-    X(flush_all, cuptiActivityFlushAll, 5000, REQUIRED, (uint32_t flags))                          \
-    X(subscribe, cuptiSubscribe, 4000, OPTIONAL,                                                   \
-      (cupti_subscriber * subscriber, cupti_callback callback, void *user))                        \
-    X(unsubscribe, cuptiUnsubscribe, 4000, OPTIONAL, (cupti_subscriber subscriber))                \
-    X(enable_callback, cuptiEnableCallback, 4000, OPTIONAL,                                        \
-      (uint32_t enable, cupti_subscriber subscriber, cupti_callback_domain domain,                 \
-       uint32_t callback))
+    X(flush_all, cuptiActivityFlushAll, 5000, REQUIRED, (uint32_t flags))

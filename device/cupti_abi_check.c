@@ -21,7 +21,6 @@ typedef CUptiResult cupti_result;
 typedef CUpti_ActivityKind cupti_activity_kind;
 typedef CUpti_CallbackDomain cupti_callback_domain;
 typedef CUpti_ActivityThreadIdType cupti_thread_id_type;
-typedef CUpti_SubscriberHandle cupti_subscriber;
 typedef CUpti_Activity cupti_activity;
 #include "device/cupti_abi.h"
 
@@ -40,8 +39,6 @@ CUPTI_SYMBOLS(CHECK_PROTOTYPE)
                    #theirs "." #theirs_field " lies elsewhere");                                   \
     _Static_assert(SIZE_OF(struct ours, field) == SIZE_OF(theirs, theirs_field),                   \
                    #theirs "." #theirs_field " has another size");
-
-CUPTI_ABI_CALLBACK_FIELDS(CHECK_FIELD)
 
 /* Older headers know some of the versions only, each others. */
 #if CUPTI_API_VERSION >= 130000

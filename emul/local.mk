@@ -12,11 +12,11 @@ libemul_a_SOURCES = \
 pkglibexec_PROGRAMS += mpsweep-emulated-cuda.so
 mpsweep_emulated_cuda_so_SOURCES = \
     $(libemul_a_SOURCES) emul/cuda/activity.c emul/cuda/activity.h emul/cuda/allocate.c \
-    emul/cuda/callbacks.c emul/cuda/callbacks.h emul/cuda/context.c emul/cuda/copies.c \
+  emul/cuda/context.c emul/cuda/copies.c \
     emul/cuda/copies.h emul/cuda/copy.c emul/cuda/deferred.c emul/cuda/deferred.h \
     emul/cuda/device.c emul/cuda/entries.h emul/cuda/event.c emul/cuda/fault.c emul/cuda/fault.h \
     emul/cuda/graph.c emul/cuda/handles.h emul/cuda/issue.c emul/cuda/issue.h emul/cuda/kernels.c \
-    emul/cuda/kernels.h emul/cuda/launch.c emul/cuda/memory.c emul/cuda/memory.h \
+    emul/cuda/kernels.h emul/cuda/launch.c emul/cuda/lookup.c emul/cuda/memory.c emul/cuda/memory.h \
     emul/cuda/process.c emul/cuda/process.h emul/cuda/stream.c common/clock.c common/process.c \
     common/status.c
 mpsweep_emulated_cuda_so_CFLAGS = $(AM_CFLAGS) -fPIC -fvisibility=hidden
@@ -31,7 +31,7 @@ mpsweep_emulated_mps_control_SOURCES = \
 mpsweep_emulated_mps_control_LDADD = libemul.a libcommon.a
 
 unit_tests += \
-    tests/unit/emul/test_callbacks tests/unit/emul/test_contexts tests/unit/emul/test_cuda \
+    tests/unit/emul/test_contexts tests/unit/emul/test_cuda \
     tests/unit/emul/test_effects tests/unit/emul/test_fault tests/unit/emul/test_hold \
     tests/unit/emul/test_injection tests/unit/emul/test_machine tests/unit/emul/test_model \
     tests/unit/emul/test_mps tests/unit/emul/test_mps_faults \
@@ -39,7 +39,6 @@ unit_tests += \
 emul_driver = tests/unit/emul/driver.c tests/unit/emul/driver.h
 emul_rig = tests/unit/emul/rig.c tests/unit/emul/rig.h $(emul_driver)
 emul_mps = tests/unit/emul/mps.c tests/unit/emul/mps.h $(emul_driver)
-tests_unit_emul_test_callbacks_SOURCES = tests/unit/emul/test_callbacks.c $(emul_rig)
 tests_unit_emul_test_contexts_SOURCES = tests/unit/emul/test_contexts.c $(emul_rig)
 tests_unit_emul_test_cuda_SOURCES = tests/unit/emul/test_cuda.c $(emul_driver)
 tests_unit_emul_test_effects_SOURCES = tests/unit/emul/test_effects.c $(emul_rig)

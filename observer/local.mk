@@ -1,8 +1,9 @@
-# What the CUDA driver loads into programs that do not report their own iterations: the client with
-# an observer. Its symbols are its own, whatever the program has loaded.
+# What comes into programs that do not report their own iterations, or are traced: the client with an
+# observer. It exports what must stand in the place of other functions.
 pkglibexec_PROGRAMS += mpsweep-observer.so
 mpsweep_observer_so_SOURCES = \
-    observer/calls.c observer/calls.h observer/inject.c observer/nvtx.c observer/period.c \
+    observer/calls.h observer/has_client.c observer/has_client.h \
+    observer/inject.c observer/interpose.c observer/nvtx.c observer/period.c \
     observer/period.h observer/watcher.c observer/watcher.h \
     tracing/activities.c tracing/activities.h tracing/injected.c tracing/injected.h \
     device/cupti.c device/cupti.h device/library.c device/library.h wire/tick.c wire/tick.h \
@@ -14,6 +15,6 @@ mpsweep_observer_so_LDADD =
 
 
 unit_tests += \
-    tests/unit/observer/test_period tests/unit/observer/test_calls
+    tests/unit/observer/test_period tests/unit/observer/test_tick
 tests_unit_observer_test_period_SOURCES = tests/unit/observer/test_period.c observer/period.c
-tests_unit_observer_test_calls_SOURCES = tests/unit/observer/test_calls.c observer/calls.c wire/tick.c
+tests_unit_observer_test_tick_SOURCES = tests/unit/observer/test_tick.c wire/tick.c

@@ -120,6 +120,7 @@ static const struct {
     [CALL_GRAPH] = {"graph launch", "graph launches"},
     [CALL_WAIT] = {"wait", "waits"},
     [CALL_POLL] = {"poll", "polls"},
+    [CALL_HOST] = {"host function", "host functions"},
     [CALL_COPY_IN] = {"copy in", "copies in"},
     [CALL_COPY_OUT] = {"copy out", "copies out"},
     [CALL_COPY_OUT_WAIT] = {"waiting copy out", "waiting copies out"},
@@ -152,7 +153,8 @@ static void note_iteration(const struct watcher *watcher)
     struct mark iteration = period_iteration(&watcher->period);
     if (observer.tick.kind == TICK_NVTX)
         text_append(&text, "NVTX range '%s'", observer.tick.name);
-    if (observer.tick.kind == TICK_AUTO && watcher->stands <= CALL_POLL)
+    if (observer.tick.kind == TICK_AUTO && watcher->stands >= CALL_WAIT &&
+        watcher->stands <= CALL_HOST)
         append_count(&text, watcher->stands, watcher->period.length, 0);
     append_count(&text, CALL_LAUNCH, iteration.launches, 0);
     append_count(&text, CALL_GRAPH, iteration.graphs, 0);
@@ -161,7 +163,6 @@ static void note_iteration(const struct watcher *watcher)
     struct shm_observer *out = &record()->observer;
     out->calls = iteration.launches + iteration.graphs + iteration.copies_in +
                  iteration.copies_out + watcher->period.length;
-    out->graphs = iteration.graphs;
     out->match = observer.tick.kind == TICK_NVTX ? 1 : watcher->period.match;
     note(SHM_OBSERVED_ITERATION, line);
 }
@@ -190,7 +191,7 @@ static bool open_handle(struct watcher *watcher)
         atomic_fetch_add(&observer.opened, 1);
     pthread_mutex_unlock(&observer.mutex);
     if (itself) {
-        note(SHM_OBSERVED_LATE, "");
+        note(SHM_OBSERVED_NOTHING, "");
         return false;
     }
     note_iteration(watcher);
@@ -248,7 +249,8 @@ static void add_mark(struct watcher *watcher, uint64_t what)
 /* Without any wait, what stands for one is what the thread does instead. */
 static enum call_kind choose_stand(const struct watcher *watcher)
 {
-    static const enum call_kind kinds[] = {CALL_POLL, CALL_COPY_OUT, CALL_GRAPH, CALL_LAUNCH};
+    static const enum call_kind kinds[] = {CALL_POLL, CALL_HOST, CALL_COPY_OUT, CALL_GRAPH,
+                                           CALL_LAUNCH};
     if (!watcher->quiet)
         return CALL_WAIT;
     for (unsigned i = 0; i < sizeof kinds / sizeof kinds[0]; i++)

@@ -148,7 +148,6 @@ enum shm_observed {
     SHM_OBSERVED_NOT,       /* it cannot observe: the words give the reason */
     SHM_OBSERVED_CALLS,     /* no iteration yet: what the program has called */
     SHM_OBSERVED_ITERATION, /* what it takes for one */
-    SHM_OBSERVED_LATE,      /* the program does report them, which was not known at its start */
 };
 
 #define SHM_OBSERVER_WORDS 256
@@ -157,9 +156,9 @@ struct shm_observer {
     _Atomic uint32_t state;    /* enum shm_observed */
     _Atomic uint32_t words_at; /* words[words_at % 2]; the other one is being written */
     char words[2][SHM_OBSERVER_WORDS];
-    /* Written before SHM_OBSERVED_ITERATION: calls in an iteration, launches of graphs among them,
-     * and the share of its marks that are like those of the iteration before. */
-    uint32_t calls, graphs;
+    /* Written before SHM_OBSERVED_ITERATION: calls in an iteration, and the share of its marks that
+     * are like those of the iteration before. */
+    uint32_t calls;
     double match;
 };
 

@@ -19,10 +19,12 @@
 #define CLIENT_LIBRARY_VARIABLE "MPSWEEP_CLIENT_LIBRARY"
 #define CLIENT_LIBRARY "libmpsweep-client.so.1"
 
-/* The library that the CUDA driver loads into a program that does not report its own iterations or
- * is traced, by what variable, and what it is to do there: the text of --tick, and where CUPTI is, if
- * that is known. */
+/* The library in a program that does not report its own iterations or is traced; by what it comes
+ * in: for ranges of NVTX, other iterations, a trace; and what it is to do there: the text of --tick,
+ * and where CUPTI is, if that is known. */
 #define OBSERVER_LIBRARY "mpsweep-observer.so"
+#define OBSERVER_NVTX_VARIABLE "NVTX_INJECTION64_PATH"
+#define OBSERVER_PRELOAD_VARIABLE "LD_PRELOAD"
 #define OBSERVER_INJECTION_VARIABLE "CUDA_INJECTION64_PATH"
 #define OBSERVER_TICK_VARIABLE "MPSWEEP_TICK"
 #define OBSERVER_CUPTI_VARIABLE "MPSWEEP_OBSERVER_CUPTI"

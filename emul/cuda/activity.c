@@ -44,7 +44,6 @@ static struct {
 static _Atomic uint32_t enabled; /* bits by kind */
 static _Atomic uint32_t correlations, streams, contexts;
 static _Thread_local struct activity_call current;
-static _Thread_local uint32_t numbered; /* the call to come, by activity_number_call(); or 0 */
 
 static bool wants(int kind)
 {
@@ -95,19 +94,12 @@ static void put(const union activity_record *record)
 
 /* -- calls and work ---------------------------------------------------------------------------- */
 
-uint32_t activity_number_call(void)
-{
-    return numbered = atomic_fetch_add(&correlations, 1) + 1;
-}
-
 void activity_begin_call(enum entry entry)
 {
-    uint32_t number = numbered;
-    numbered = 0;
     current = (struct activity_call){.entry = entry};
     if (atomic_load_explicit(&enabled, memory_order_relaxed) == 0)
         return;
-    current.correlation = number != 0 ? number : atomic_fetch_add(&correlations, 1) + 1;
+    current.correlation = atomic_fetch_add(&correlations, 1) + 1;
     current.begin_ns = now_ns();
 }
 
@@ -274,9 +266,18 @@ cupti_result cuptiGetResultString(cupti_result result, const char **text)
             : result == CUPTI_INVALID_PARAMETER ? "CUPTI_ERROR_INVALID_PARAMETER"
             : result == CUPTI_INVALID_OPERATION ? "CUPTI_ERROR_INVALID_OPERATION"
             : result == CUPTI_MAX_LIMIT_REACHED ? "CUPTI_ERROR_MAX_LIMIT_REACHED"
-            : result == CUPTI_MULTIPLE_SUBSCRIBERS
-                ? "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED"
-                : "CUPTI_ERROR_UNKNOWN";
+                                                : "CUPTI_ERROR_UNKNOWN";
+    return CUPTI_SUCCESS_;
+}
+
+cupti_result cuptiGetCallbackName(cupti_callback_domain domain, uint32_t callback,
+                                  const char **name)
+{
+#define ENTRY_NAME(field, symbol, version, need, parameters) #symbol,
+    static const char *const names[] = {CUDA_DRIVER_SYMBOLS(ENTRY_NAME)};
+    if (domain != CUPTI_DOMAIN_DRIVER || callback == 0 || callback > ENTRY_COUNT)
+        return CUPTI_INVALID_PARAMETER;
+    *name = names[callback - 1];
     return CUPTI_SUCCESS_;
 }
 

@@ -29,9 +29,6 @@ struct activity_call {
     uint32_t correlation; /* 0: nothing is enabled */
 };
 
-/* Gives the calling thread's next call its correlation, which is returned, before it begins. */
-uint32_t activity_number_call(void);
-
 /* The calling thread is in an entry point. */
 void activity_begin_call(enum entry entry);
 struct activity_call activity_current_call(void);

@@ -3,7 +3,6 @@
 
 cuda_result cuMemAlloc_v2(cuda_device_pointer *pointer, size_t bytes)
 {
-    OBSERVE(mem_alloc, pointer, bytes);
     ENTER_IF_VALID(mem_alloc, NEED_CONTEXT, pointer != NULL && bytes != 0);
 
     cuda_context owner = process_current->base;
@@ -26,7 +25,6 @@ cuda_result cuMemAlloc_v2(cuda_device_pointer *pointer, size_t bytes)
 
 cuda_result cuMemFree_v2(cuda_device_pointer pointer)
 {
-    OBSERVE(mem_free, pointer);
     uint64_t bytes;
     void *block = (void *)(uintptr_t)pointer, *owner;
     ENTER_OR_RETURN(mem_free, NEED_CONTEXT);
@@ -46,7 +44,6 @@ cuda_result cuMemFree_v2(cuda_device_pointer pointer)
 
 cuda_result cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
 {
-    OBSERVE(mem_get_info, free_bytes, total_bytes);
     ENTER_IF_VALID(mem_get_info, NEED_CONTEXT, free_bytes != NULL && total_bytes != NULL);
     const struct model *model = process_lock_model(process_current);
     *free_bytes = model_memory_left(model, &process_current->base->model);
@@ -58,7 +55,7 @@ cuda_result cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
 /* With any flags, it is mapped and every context's, as pinned memory is in practice. */
 cuda_result cuMemHostAlloc(void **pointer, size_t bytes, unsigned int flags)
 {
-    OBSERVE(mem_host_alloc, pointer, bytes, flags);
+    (void)flags;
     ENTER_IF_VALID(mem_host_alloc, NEED_CONTEXT, pointer != NULL && bytes != 0);
     void *block = memory_list_new(&process.host_memory, bytes, NULL);
     if (block == NULL)
@@ -69,7 +66,6 @@ cuda_result cuMemHostAlloc(void **pointer, size_t bytes, unsigned int flags)
 
 cuda_result cuMemFreeHost(void *pointer)
 {
-    OBSERVE(mem_free_host, pointer);
     uint64_t bytes;
     void *owner;
     ENTER_OR_RETURN(mem_free_host, NEED_CONTEXT);
@@ -82,7 +78,6 @@ cuda_result cuMemFreeHost(void *pointer)
 cuda_result cuMemHostGetDevicePointer_v2(cuda_device_pointer *pointer, void *host,
                                          unsigned int flags)
 {
-    OBSERVE(mem_host_get_device_pointer, pointer, host, flags);
     ENTER_IF_VALID(mem_host_get_device_pointer, NEED_CONTEXT,
                    pointer != NULL && flags == 0 &&
                        memory_list_holds(&process.host_memory, host, 1));

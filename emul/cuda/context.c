@@ -154,7 +154,6 @@ static cuda_result context_release_primary(cuda_device device)
 
 cuda_result cuDevicePrimaryCtxSetFlags_v2(cuda_device device, unsigned int flags)
 {
-    OBSERVE(primary_ctx_set_flags, device, flags);
     ENTER_OR_RETURN(primary_ctx_set_flags, NEED_INIT);
     if (!process_is_device(device))
         return CUDA_INVALID_DEVICE;
@@ -176,7 +175,6 @@ cuda_result cuDevicePrimaryCtxSetFlags_v2(cuda_device device, unsigned int flags
 
 cuda_result cuDevicePrimaryCtxRetain(cuda_context *context, cuda_device device)
 {
-    OBSERVE(primary_ctx_retain, context, device);
     ENTER_IF_VALID(primary_ctx_retain, NEED_INIT, context != NULL);
     return process_is_device(device) ? context_retain_primary(device, context)
                                      : CUDA_INVALID_DEVICE;
@@ -184,7 +182,6 @@ cuda_result cuDevicePrimaryCtxRetain(cuda_context *context, cuda_device device)
 
 cuda_result cuDevicePrimaryCtxRelease_v2(cuda_device device)
 {
-    OBSERVE(primary_ctx_release, device);
     ENTER_OR_RETURN(primary_ctx_release, NEED_INIT);
     return process_is_device(device) ? context_release_primary(device) : CUDA_INVALID_DEVICE;
 }
@@ -193,7 +190,6 @@ cuda_result cuDevicePrimaryCtxRelease_v2(cuda_device device)
 
 cuda_result cuCtxCreate_v2(cuda_context *out, unsigned int flags, cuda_device device)
 {
-    OBSERVE(ctx_create, out, flags, device);
     ENTER_IF_VALID(ctx_create, NEED_INIT, out != NULL && flags <= CONTEXT_FLAGS);
     if (!process_is_device(device))
         return CUDA_INVALID_DEVICE;
@@ -222,7 +218,6 @@ static cuda_context find(cuda_context context)
 
 cuda_result cuCtxDestroy_v2(cuda_context context)
 {
-    OBSERVE(ctx_destroy, context);
     ENTER_OR_RETURN(ctx_destroy, NEED_INIT);
     pthread_mutex_lock(&process.mutex);
     cuda_context known = find(context);
@@ -247,7 +242,6 @@ static bool is_alive_here(cuda_context context)
 
 cuda_result cuCtxSetCurrent(cuda_context context)
 {
-    OBSERVE(ctx_set_current, context);
     ENTER_OR_RETURN(ctx_set_current, NEED_INIT);
     if (context != NULL && !is_alive_here(context))
         return CUDA_INVALID_CONTEXT;
@@ -257,7 +251,6 @@ cuda_result cuCtxSetCurrent(cuda_context context)
 
 cuda_result cuCtxGetCurrent(cuda_context *context)
 {
-    OBSERVE(ctx_get_current, context);
     ENTER_IF_VALID(ctx_get_current, NEED_INIT, context != NULL);
     *context = process_current;
     return CUDA_SUCCESS_;
@@ -265,7 +258,6 @@ cuda_result cuCtxGetCurrent(cuda_context *context)
 
 cuda_result cuCtxGetStreamPriorityRange(int *least, int *greatest)
 {
-    OBSERVE(ctx_get_stream_priority_range, least, greatest);
     ENTER_OR_RETURN(ctx_get_stream_priority_range, NEED_CONTEXT);
     if (least != NULL)
         *least = PRIORITY_LEAST;
@@ -276,7 +268,6 @@ cuda_result cuCtxGetStreamPriorityRange(int *least, int *greatest)
 
 cuda_result cuCtxSynchronize(void)
 {
-    OBSERVE(ctx_synchronize);
     ENTER_OR_RETURN(ctx_synchronize, NEED_CONTEXT);
     deferred_wait_context(process_current);
     emul_state_lock(process.state);
@@ -289,7 +280,6 @@ cuda_result cuCtxSynchronize(void)
 
 cuda_result cuDeviceCanAccessPeer(int *can, cuda_device device, cuda_device peer)
 {
-    OBSERVE(device_can_access_peer, can, device, peer);
     ENTER_IF_VALID(device_can_access_peer, NEED_INIT, can != NULL);
     if (!process_is_device(device) || !process_is_device(peer))
         return CUDA_INVALID_DEVICE;
@@ -310,7 +300,6 @@ static cuda_result check_peer(cuda_context peer, uint32_t *bit)
 
 cuda_result cuCtxEnablePeerAccess(cuda_context peer, unsigned int flags)
 {
-    OBSERVE(ctx_enable_peer_access, peer, flags);
     uint32_t bit;
     ENTER_IF_VALID(ctx_enable_peer_access, NEED_CONTEXT, flags == 0);
     result = check_peer(peer, &bit);
@@ -322,7 +311,6 @@ cuda_result cuCtxEnablePeerAccess(cuda_context peer, unsigned int flags)
 
 cuda_result cuCtxDisablePeerAccess(cuda_context peer)
 {
-    OBSERVE(ctx_disable_peer_access, peer);
     uint32_t bit;
     ENTER_OR_RETURN(ctx_disable_peer_access, NEED_CONTEXT);
     result = check_peer(peer, &bit);
@@ -374,7 +362,6 @@ static uint64_t take_out(uint64_t *set, unsigned count)
 cuda_result cuDeviceGetDevResource(cuda_device device, cuda_resource *resource,
                                    cuda_resource_type type)
 {
-    OBSERVE(device_get_resource, device, resource, type);
     ENTER_OR_RETURN(device_get_resource, NEED_INIT);
     if (!process_is_device(device))
         return CUDA_INVALID_DEVICE;
@@ -388,7 +375,7 @@ cuda_result cuDevSmResourceSplitByCount(cuda_resource *parts, unsigned int *grou
                                         const cuda_resource *input, cuda_resource *remaining,
                                         unsigned int flags, unsigned int least)
 {
-    OBSERVE(resource_split, parts, groups, input, remaining, flags, least);
+    (void)flags;
     ENTER_IF_VALID(resource_split, NEED_INIT,
                    groups != NULL && input != NULL && input->type == CUDA_RESOURCE_SM);
     unsigned all = input->sm.smCount;
@@ -431,7 +418,6 @@ static cuda_resource_descriptor descriptor_of(uint64_t multiprocessors)
 cuda_result cuDevResourceGenerateDesc(cuda_resource_descriptor *descriptor,
                                       cuda_resource *resources, unsigned int count)
 {
-    OBSERVE(resource_describe, descriptor, resources, count);
     ENTER_IF_VALID(resource_describe, NEED_INIT,
                    descriptor != NULL && resources != NULL && count != 0);
     uint64_t set = 0;
@@ -447,7 +433,6 @@ cuda_result cuDevResourceGenerateDesc(cuda_resource_descriptor *descriptor,
 cuda_result cuGreenCtxCreate(cuda_green_context *green, cuda_resource_descriptor descriptor,
                              cuda_device device, unsigned int flags)
 {
-    OBSERVE(green_ctx_create, green, descriptor, device, flags);
     cuda_context primary;
     ENTER_IF_VALID(green_ctx_create, NEED_INIT,
                    green != NULL && descriptor != NULL &&
@@ -482,7 +467,6 @@ static cuda_context context_of(cuda_green_context green)
 
 cuda_result cuGreenCtxDestroy(cuda_green_context green)
 {
-    OBSERVE(green_ctx_destroy, green);
     ENTER_OR_RETURN(green_ctx_destroy, NEED_INIT);
     cuda_context context = context_of(green);
     if (context == NULL)
@@ -497,7 +481,6 @@ cuda_result cuGreenCtxDestroy(cuda_green_context green)
 
 cuda_result cuCtxFromGreenCtx(cuda_context *out, cuda_green_context green)
 {
-    OBSERVE(ctx_from_green_ctx, out, green);
     ENTER_OR_RETURN(ctx_from_green_ctx, NEED_INIT);
     cuda_context context = context_of(green);
     if (out == NULL || context == NULL)

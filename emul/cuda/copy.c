@@ -101,7 +101,6 @@ static cuda_result issue_copy(const struct copy_call *copy, cuda_stream stream)
 cuda_result cuMemcpyHtoDAsync_v2(cuda_device_pointer to, const void *from, size_t bytes,
                                  cuda_stream stream)
 {
-    OBSERVE(memcpy_htod_async, to, from, bytes, stream);
     ENTER_OR_RETURN(memcpy_htod_async, NEED_CONTEXT);
     return issue_copy(&(struct copy_call){MODEL_TO_DEVICE, (void *)(uintptr_t)to, from, bytes},
                       stream);
@@ -110,7 +109,6 @@ cuda_result cuMemcpyHtoDAsync_v2(cuda_device_pointer to, const void *from, size_
 cuda_result cuMemcpyDtoHAsync_v2(void *to, cuda_device_pointer from, size_t bytes,
                                  cuda_stream stream)
 {
-    OBSERVE(memcpy_dtoh_async, to, from, bytes, stream);
     ENTER_OR_RETURN(memcpy_dtoh_async, NEED_CONTEXT);
     return issue_copy(&(struct copy_call){MODEL_TO_HOST, to, (const void *)(uintptr_t)from, bytes},
                       stream);
@@ -207,7 +205,6 @@ cuda_result cuMemcpyPeerAsync(cuda_device_pointer to, cuda_context to_context,
                               cuda_device_pointer from, cuda_context from_context, size_t bytes,
                               cuda_stream stream)
 {
-    OBSERVE(memcpy_peer_async, to, to_context, from, from_context, bytes, stream);
     ENTER_OR_RETURN(memcpy_peer_async, NEED_CONTEXT);
     void *there = (void *)(uintptr_t)to;
     const void *here = (const void *)(uintptr_t)from;
@@ -222,7 +219,6 @@ cuda_result cuMemcpyPeerAsync(cuda_device_pointer to, cuda_context to_context,
 cuda_result cuMemcpyDtoDAsync_v2(cuda_device_pointer to, cuda_device_pointer from, size_t bytes,
                                  cuda_stream stream)
 {
-    OBSERVE(memcpy_dtod_async, to, from, bytes, stream);
     ENTER_OR_RETURN(memcpy_dtod_async, NEED_CONTEXT);
     void *there = (void *)(uintptr_t)to;
     const void *here = (const void *)(uintptr_t)from;

@@ -67,7 +67,6 @@ static const struct {
 
 cuda_result cuDriverGetVersion(int *version)
 {
-    OBSERVE(driver_get_version, version);
     ENTER_IF_VALID(driver_get_version, NEED_NOTHING, version != NULL);
     *version = DRIVER_VERSION;
     return CUDA_SUCCESS_;
@@ -86,21 +85,18 @@ static cuda_result find_error(cuda_result error, bool name, const char **text)
 
 cuda_result cuGetErrorName(cuda_result error, const char **text)
 {
-    OBSERVE(get_error_name, error, text);
     ENTER_OR_RETURN(get_error_name, NEED_NOTHING);
     return find_error(error, true, text);
 }
 
 cuda_result cuGetErrorString(cuda_result error, const char **text)
 {
-    OBSERVE(get_error_string, error, text);
     ENTER_OR_RETURN(get_error_string, NEED_NOTHING);
     return find_error(error, false, text);
 }
 
 cuda_result cuDeviceGetCount(int *count)
 {
-    OBSERVE(device_get_count, count);
     ENTER_IF_VALID(device_get_count, NEED_INIT, count != NULL);
     *count = (int)process.visible.count;
     return CUDA_SUCCESS_;
@@ -108,7 +104,6 @@ cuda_result cuDeviceGetCount(int *count)
 
 cuda_result cuDeviceGet(cuda_device *device, int ordinal)
 {
-    OBSERVE(device_get, device, ordinal);
     ENTER_IF_VALID(device_get, NEED_INIT, device != NULL);
     if (!process_is_device(ordinal))
         return CUDA_INVALID_DEVICE;
@@ -137,14 +132,12 @@ static cuda_result give_text(const char *from, char *text, int length)
 
 cuda_result cuDeviceGetName(char *name, int length, cuda_device device)
 {
-    OBSERVE(device_get_name, name, length, device);
     cuda_result result = enter_device(ENTRY_device_get_name, name, device);
     return result == CUDA_SUCCESS_ ? give_text(DEVICE_NAME, name, length) : result;
 }
 
 cuda_result cuDeviceGetPCIBusId(char *text, int length, cuda_device device)
 {
-    OBSERVE(device_get_pci_bus_id, text, length, device);
     cuda_result result = enter_device(ENTRY_device_get_pci_bus_id, text, device);
     char own[] = DEVICE_PCI_BUS_ID;
     if (result == CUDA_SUCCESS_)
@@ -154,7 +147,6 @@ cuda_result cuDeviceGetPCIBusId(char *text, int length, cuda_device device)
 
 cuda_result cuDeviceGetUuid_v2(cuda_uuid *uuid, cuda_device device)
 {
-    OBSERVE(device_get_uuid, uuid, device);
     cuda_result result = enter_device(ENTRY_device_get_uuid, uuid, device);
     if (result == CUDA_SUCCESS_)
         memcpy(uuid->bytes, device_uuid, sizeof uuid->bytes);
@@ -165,7 +157,6 @@ cuda_result cuDeviceGetUuid_v2(cuda_uuid *uuid, cuda_device device)
 
 cuda_result cuDeviceTotalMem_v2(size_t *bytes, cuda_device device)
 {
-    OBSERVE(device_total_mem, bytes, device);
     cuda_result result = enter_device(ENTRY_device_total_mem, bytes, device);
     if (result == CUDA_SUCCESS_)
         *bytes = MODEL_MEMORY_BYTES;
@@ -180,7 +171,6 @@ static int number_from_environment(const char *name, int otherwise)
 
 cuda_result cuDeviceGetAttribute(int *value, cuda_device_attribute attribute, cuda_device device)
 {
-    OBSERVE(device_get_attribute, value, attribute, device);
     cuda_result result = enter_device(ENTRY_device_get_attribute, value, device);
     if (result != CUDA_SUCCESS_)
         return result;

@@ -15,7 +15,6 @@ struct cuda_event_opaque {
 
 cuda_result cuEventCreate(cuda_event *event, unsigned int flags)
 {
-    OBSERVE(event_create, event, flags);
     ENTER_IF_VALID(event_create, NEED_CONTEXT, event != NULL && (flags & ~EVENT_FLAGS) == 0);
     cuda_event made = calloc(1, sizeof *made);
     if (made == NULL)
@@ -39,7 +38,6 @@ static struct moment *latest(cuda_event event)
 
 cuda_result cuEventRecord(cuda_event event, cuda_stream stream)
 {
-    OBSERVE(event_record, event, stream);
     ENTER_OR_RETURN(event_record, NEED_CONTEXT);
     if (event == NULL)
         return CUDA_INVALID_HANDLE;
@@ -59,7 +57,6 @@ cuda_result cuEventRecord(cuda_event event, cuda_stream stream)
 
 cuda_result cuStreamWaitEvent(cuda_stream stream, cuda_event event, unsigned int flags)
 {
-    OBSERVE(stream_wait_event, stream, event, flags);
     ENTER_OR_RETURN(stream_wait_event, NEED_CONTEXT);
     if (event == NULL)
         return CUDA_INVALID_HANDLE;
@@ -78,7 +75,6 @@ cuda_result cuStreamWaitEvent(cuda_stream stream, cuda_event event, unsigned int
 
 cuda_result cuEventQuery(cuda_event event)
 {
-    OBSERVE(event_query, event);
     ENTER_OR_RETURN(event_query, NEED_CONTEXT);
     if (event == NULL)
         return CUDA_INVALID_HANDLE;
@@ -91,7 +87,6 @@ cuda_result cuEventQuery(cuda_event event)
 
 cuda_result cuEventSynchronize(cuda_event event)
 {
-    OBSERVE(event_synchronize, event);
     ENTER_OR_RETURN(event_synchronize, NEED_CONTEXT);
     if (event == NULL)
         return CUDA_INVALID_HANDLE;
@@ -106,7 +101,6 @@ cuda_result cuEventSynchronize(cuda_event event)
 
 cuda_result cuEventElapsedTime(float *milliseconds, cuda_event begin, cuda_event end)
 {
-    OBSERVE(event_elapsed_time, milliseconds, begin, end);
     ENTER_IF_VALID(event_elapsed_time, NEED_CONTEXT, milliseconds != NULL);
     if (begin == NULL || end == NULL || !begin->has_timing || !end->has_timing)
         return CUDA_INVALID_HANDLE;
@@ -126,7 +120,6 @@ cuda_result cuEventElapsedTime(float *milliseconds, cuda_event begin, cuda_event
 
 cuda_result cuEventDestroy_v2(cuda_event event)
 {
-    OBSERVE(event_destroy, event);
     ENTER_TO_DESTROY(event_destroy);
     if (event == NULL)
         return CUDA_INVALID_HANDLE;

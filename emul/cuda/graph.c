@@ -61,7 +61,6 @@ cuda_result graph_add_copy(struct graph *graph, const struct copy_call *copy)
 
 cuda_result cuStreamBeginCapture_v2(cuda_stream stream, cuda_capture_mode mode)
 {
-    OBSERVE(stream_begin_capture, stream, mode);
     ENTER_OR_RETURN(stream_begin_capture, NEED_CONTEXT);
     if (stream == NULL || stream == CUDA_STREAM_LEGACY)
         return CUDA_STREAM_CAPTURE_UNSUPPORTED;
@@ -79,7 +78,6 @@ cuda_result cuStreamBeginCapture_v2(cuda_stream stream, cuda_capture_mode mode)
 
 cuda_result cuStreamEndCapture(cuda_stream stream, cuda_graph *graph)
 {
-    OBSERVE(stream_end_capture, stream, graph);
     ENTER_OR_RETURN(stream_end_capture, NEED_CONTEXT);
     if (stream == NULL || graph == NULL || stream_find(&stream, 0) != CUDA_SUCCESS_ ||
         stream->capture == NULL)
@@ -91,7 +89,6 @@ cuda_result cuStreamEndCapture(cuda_stream stream, cuda_graph *graph)
 
 cuda_result cuGraphDestroy(cuda_graph graph)
 {
-    OBSERVE(graph_destroy, graph);
     ENTER_TO_DESTROY(graph_destroy);
     if (graph == NULL)
         return CUDA_INVALID_VALUE;
@@ -113,7 +110,7 @@ static void exec_drop(cuda_graph_exec exec)
 cuda_result cuGraphInstantiateWithFlags(cuda_graph_exec *out, cuda_graph graph,
                                         unsigned long long flags)
 {
-    OBSERVE(graph_instantiate, out, graph, flags);
+    (void)flags;
     ENTER_IF_VALID(graph_instantiate, NEED_CONTEXT, out != NULL && graph != NULL);
 
     const struct graph *from = &graph->graph;
@@ -145,7 +142,7 @@ cuda_result cuGraphInstantiateWithFlags(cuda_graph_exec *out, cuda_graph graph,
 
 cuda_result cuGraphUpload(cuda_graph_exec exec, cuda_stream stream)
 {
-    OBSERVE(graph_upload, exec, stream);
+    (void)stream;
     ENTER_IF_VALID(graph_upload, NEED_CONTEXT, exec != NULL);
     return CUDA_SUCCESS_;
 }
@@ -204,7 +201,6 @@ static void drop(const struct operation *operation)
 
 cuda_result cuGraphLaunch(cuda_graph_exec exec, cuda_stream stream)
 {
-    OBSERVE(graph_launch, exec, stream);
     ENTER_IF_VALID(graph_launch, NEED_CONTEXT, exec != NULL);
     bool corrupt = process_corrupts;
     result = stream_find(&stream, STREAM_FOR_WORK | STREAM_NOT_CAPTURED);
@@ -220,7 +216,6 @@ cuda_result cuGraphLaunch(cuda_graph_exec exec, cuda_stream stream)
 
 cuda_result cuGraphExecDestroy(cuda_graph_exec exec)
 {
-    OBSERVE(graph_exec_destroy, exec);
     ENTER_TO_DESTROY(graph_exec_destroy);
     if (exec == NULL)
         return CUDA_INVALID_VALUE;

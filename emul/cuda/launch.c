@@ -225,7 +225,6 @@ static bool is_lazy(void)
 
 cuda_result cuModuleGetLoadingMode(cuda_loading_mode *mode)
 {
-    OBSERVE(module_get_loading_mode, mode);
     ENTER_IF_VALID(module_get_loading_mode, NEED_INIT, mode != NULL);
     *mode = is_lazy() ? CUDA_LOADING_LAZY : CUDA_LOADING_EAGER;
     return CUDA_SUCCESS_;
@@ -233,7 +232,6 @@ cuda_result cuModuleGetLoadingMode(cuda_loading_mode *mode)
 
 cuda_result cuModuleLoadData(cuda_module *module, const void *image)
 {
-    OBSERVE(module_load_data, module, image);
     ENTER_IF_VALID(module_load_data, NEED_CONTEXT, module != NULL && image != NULL);
     cuda_module made = calloc(1, sizeof *made);
     if (made == NULL)
@@ -249,7 +247,6 @@ cuda_result cuModuleLoadData(cuda_module *module, const void *image)
 
 cuda_result cuModuleGetFunction(cuda_function *function, cuda_module module, const char *name)
 {
-    OBSERVE(module_get_function, function, module, name);
     enum kernel kernel;
     ENTER_OR_RETURN(module_get_function, NEED_CONTEXT);
     if (module == NULL)
@@ -262,9 +259,21 @@ cuda_result cuModuleGetFunction(cuda_function *function, cuda_module module, con
     return CUDA_SUCCESS_;
 }
 
+/* Not in the table of device/cuda_abi.h: observers call it. */
+__attribute__((visibility("default"))) cuda_result cuFuncGetName(const char **name,
+                                                                 cuda_function function);
+cuda_result cuFuncGetName(const char **name, cuda_function function)
+{
+    if (name == NULL)
+        return CUDA_INVALID_VALUE;
+    if (function == NULL)
+        return CUDA_INVALID_HANDLE;
+    *name = kernel_name(function->kernel);
+    return CUDA_SUCCESS_;
+}
+
 cuda_result cuModuleUnload(cuda_module module)
 {
-    OBSERVE(module_unload, module);
     ENTER_OR_RETURN(module_unload, NEED_CONTEXT);
     if (module == NULL)
         return CUDA_INVALID_HANDLE;
@@ -290,9 +299,7 @@ cuda_result cuLaunchKernel(cuda_function function, unsigned int grid_x, unsigned
                            unsigned int block_z, unsigned int shared_bytes, cuda_stream stream,
                            void **parameters, void **extra)
 {
-    OBSERVE_LAUNCH(launch_kernel, function != NULL ? kernel_name(function->kernel) : NULL, function,
-                   grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream,
-                   parameters, extra);
+    (void)shared_bytes;
     ENTER_OR_RETURN(launch_kernel, NEED_CONTEXT);
     if (function == NULL || function->context->base != process_current->base)
         return CUDA_INVALID_HANDLE;
@@ -342,7 +349,6 @@ static cuda_result perform_host(cuda_stream stream, const struct operation *oper
 
 cuda_result cuLaunchHostFunc(cuda_stream stream, cuda_host_function function, void *argument)
 {
-    OBSERVE(launch_host_func, stream, function, argument);
     ENTER_IF_VALID(launch_host_func, NEED_CONTEXT, function != NULL);
     result = stream_find(&stream, STREAM_FOR_WORK | STREAM_NOT_CAPTURED);
     if (result != CUDA_SUCCESS_)

@@ -11,7 +11,6 @@
 #include <stdatomic.h>
 
 #include "emul/cuda/activity.h"
-#include "emul/cuda/callbacks.h"
 #include "emul/cuda/fault.h"
 #include "emul/cuda/handles.h"
 #include "emul/cuda/kernels.h"
@@ -54,24 +53,7 @@ enum process_need { NEED_NOTHING, NEED_INIT, NEED_CONTEXT };
 /* Begins an entry point: injected faults, then the checks. Sets process_corrupts. */
 cuda_result process_enter(enum entry entry, enum process_need need);
 
-/* The first statement of every entry point, with all of its own parameters in their order: makes
- * the callbacks for an observer, and returns, where the call is to have them. */
-#define OBSERVE(field, ...) OBSERVE_LAUNCH(field, NULL, __VA_ARGS__)
-
-/* The same for what launches a kernel, with its name or NULL. */
-#define OBSERVE_LAUNCH(field, kernel, ...)                                                         \
-    if (callbacks_want(ENTRY_##field)) {                                                           \
-        const struct {                                                                             \
-            CALLBACKS_MEMBERS(__VA_ARGS__)                                                         \
-        } members_ = {__VA_ARGS__};                                                                \
-        struct callbacks_call call_ = {                                                            \
-            .entry = ENTRY_##field, .parameters = &members_, .symbol = (kernel)};                  \
-        callbacks_enter(&call_, process_current);                                                  \
-        cuda_result result_ = callbacks_entries.field(__VA_ARGS__);                                \
-        return callbacks_exit(&call_, process_current, result_);                                   \
-    }
-
-/* Begins every entry point, after OBSERVE(), with a variable `result`. Whatever way the entry point
+/* Begins every entry point, with a variable `result`. Whatever way the entry point
  * returns, what this declares ends the call for the tracer there. */
 #define ENTER(entry, need)                                                                         \
     cuda_result result = process_enter(entry, need);                                               \

@@ -79,7 +79,6 @@ static cuda_result create(cuda_stream *stream, cuda_context context, unsigned in
 
 cuda_result cuStreamCreate(cuda_stream *stream, unsigned int flags)
 {
-    OBSERVE(stream_create, stream, flags);
     ENTER_OR_RETURN(stream_create, NEED_CONTEXT);
     return create(stream, process_current, flags);
 }
@@ -87,14 +86,13 @@ cuda_result cuStreamCreate(cuda_stream *stream, unsigned int flags)
 /* A priority out of range is brought into it, as the driver does, and none changes anything. */
 cuda_result cuStreamCreateWithPriority(cuda_stream *stream, unsigned int flags, int priority)
 {
-    OBSERVE(stream_create_with_priority, stream, flags, priority);
+    (void)priority;
     ENTER_OR_RETURN(stream_create_with_priority, NEED_CONTEXT);
     return create(stream, process_current, flags);
 }
 
 cuda_result cuStreamDestroy_v2(cuda_stream stream)
 {
-    OBSERVE(stream_destroy, stream);
     ENTER_TO_DESTROY(stream_destroy);
     if (stream == NULL || stream == CUDA_STREAM_LEGACY || stream == CUDA_STREAM_PER_THREAD)
         return CUDA_INVALID_HANDLE;
@@ -116,7 +114,6 @@ static uint64_t end_of(cuda_stream stream)
 
 cuda_result cuStreamSynchronize(cuda_stream stream)
 {
-    OBSERVE(stream_synchronize, stream);
     ENTER_OR_RETURN(stream_synchronize, NEED_CONTEXT);
     result = stream_find(&stream, STREAM_NOT_CAPTURED);
     if (result != CUDA_SUCCESS_)
@@ -129,7 +126,6 @@ cuda_result cuStreamSynchronize(cuda_stream stream)
 
 cuda_result cuStreamQuery(cuda_stream stream)
 {
-    OBSERVE(stream_query, stream);
     ENTER_OR_RETURN(stream_query, NEED_CONTEXT);
     result = stream_find(&stream, STREAM_NOT_CAPTURED);
     if (result != CUDA_SUCCESS_)
@@ -143,7 +139,7 @@ cuda_result cuStreamQuery(cuda_stream stream)
 cuda_result cuGreenCtxStreamCreate(cuda_stream *stream, cuda_green_context green,
                                    unsigned int flags, int priority)
 {
-    OBSERVE(green_ctx_stream_create, stream, green, flags, priority);
+    (void)priority;
     ENTER_OR_RETURN(green_ctx_stream_create, NEED_CONTEXT);
     cuda_context context = (cuda_context)(void *)green;
     if (context == NULL || !context->is_green || !atomic_load(&context->alive))

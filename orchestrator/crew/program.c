@@ -150,29 +150,38 @@ static void add_client(struct word_list *set)
     }
 }
 
-/* What has the CUDA driver load the observer. A user who gives it another library, as profilers do,
- * wants that one; without the observer a program that does not report its iterations fails with its
- * own error. A trace needs it, and is refused then. */
+/* What the observer is loaded by. Without it a program that does not report its iterations fails
+ * with its own error; a trace needs it. */
 static enum status add_observer(const struct point *point, const struct session *session,
                                 struct word_list *set)
 {
     char path[PATH_MAX];
-    struct tick tick;
-    const char *cupti = session_cupti(session);
-    bool ticks =
-        !point_is_server(point) && tick_parse(point->program.tick, &tick) && tick.kind != TICK_NONE;
-    if (getenv(OBSERVER_INJECTION_VARIABLE) || (!ticks && !session->trace))
+    struct tick tick = {.kind = TICK_NONE};
+    const char *cupti = session_cupti(session), *others = getenv(OBSERVER_PRELOAD_VARIABLE);
+    if (!point_is_server(point))
+        tick_parse(point->program.tick, &tick);
+    if (tick.kind == TICK_NONE && !session->trace)
         return STATUS_OK;
     enum status status = path_find(PATH_HELPER, OBSERVER_LIBRARY, path, sizeof path);
     if (status != STATUS_OK)
         return session->trace ? status : STATUS_OK;
-    word_list_add(set, OBSERVER_INJECTION_VARIABLE "=%s", path);
-    if (ticks && tick.kind == TICK_NVTX)
-        word_list_add(set, "NVTX_INJECTION64_PATH=%s", path);
-    if (ticks)
-        word_list_add(set, OBSERVER_TICK_VARIABLE "=%s", point->program.tick);
-    if (cupti)
+    if (tick.kind != TICK_NONE && strpbrk(path, " :"))
+        return status_set(STATUS_UNSUPPORTED,
+                          "'%s' cannot be loaded into programs: move it to a path without spaces "
+                          "and colons, or give --tick none",
+                          path);
+    if (session->trace)
+        word_list_add(set, OBSERVER_INJECTION_VARIABLE "=%s", path);
+    if (session->trace && cupti)
         word_list_add(set, OBSERVER_CUPTI_VARIABLE "=%s", cupti);
+    if (tick.kind == TICK_NONE)
+        return STATUS_OK;
+    word_list_add(set, OBSERVER_TICK_VARIABLE "=%s", point->program.tick);
+    if (tick.kind == TICK_NVTX)
+        word_list_add(set, OBSERVER_NVTX_VARIABLE "=%s", path);
+    else /* ours first: it must see what others do */
+        word_list_add(set, OBSERVER_PRELOAD_VARIABLE "=%s%s%s", path, others ? ":" : "",
+                      others ? others : "");
     return STATUS_OK;
 }
 

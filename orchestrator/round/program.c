@@ -62,12 +62,10 @@ void round_program_observed(const struct round *round)
     const struct shm_observer *observer = &shm_process_at(&round->shm, 0)->observer;
     *out = (struct round_observed){0};
     enum shm_observed state = read_observer(round, 0, out->what);
-    out->late = state == SHM_OBSERVED_LATE;
     if (state != SHM_OBSERVED_ITERATION) {
         out->what[0] = '\0';
         return;
     }
-    out->graphs = observer->graphs > 0;
     out->calls = observer->calls;
     out->match = observer->match;
 }

@@ -75,8 +75,6 @@ struct round_worker {
 /* What was taken for an iteration of a program that does not report them; of process 0. */
 struct round_observed {
     char what[256]; /* "": the program has reported them */
-    bool graphs; /* it launches graphs */
-    bool late;   /* the program has reported them, which the observer did not know at first */
     unsigned calls;
     double match; /* share of the waits that are like those of the iteration before */
 };

@@ -1,8 +1,9 @@
 /*
  * A program that uses the GPU in iterations and does not know mpsweep:
- *   unaware [--kernels N] [--steps N] [--bytes N] [--threads N] [--wait stream|context|event|poll|copy]
- *           [--graph] [--weights N] [--range NAME] [--mode MODE]
- * With a name an iteration is an NVTX range: of NVTX the program has the few functions that it needs.
+ *   unaware [--kernels N] [--steps N] [--bytes N] [--threads N]
+ *           [--wait stream|context|event|poll|host|copy] [--lookup symbol|proc|linked] [--graph] [--weights N] [--range NAME] [--mode MODE]
+ * It finds the driver by dlsym(), by cuGetProcAddress(), or among what it is linked with, as with
+ * LD_PRELOAD. With a name an iteration is an NVTX range: of NVTX the program has the few functions that it needs.
  * An iteration copies in, waits --steps times for --kernels launches each, and copies out. A line
  * of standard output reports at the end, or each second, how many there were.
  * MODE, in process 1 of a layout only: exit, crash, hang, idle (no iteration ever), random (nothing
@@ -11,6 +12,7 @@
 #include <dlfcn.h>
 #include <getopt.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +43,7 @@ static struct {
     int (*cuStreamEndCapture)(void *, void **);
     int (*cuGraphInstantiateWithFlags)(void **, void *, unsigned long long);
     int (*cuGraphLaunch)(void *, void *);
+    int (*cuLaunchHostFunc)(void *, void (*)(void *), void *);
 } cuda;
 
 static const char *const names[] = {
@@ -48,13 +51,14 @@ static const char *const names[] = {
     "cuStreamSynchronize", "cuStreamQuery", "cuEventCreate", "cuEventRecord", "cuEventSynchronize",
     "cuModuleLoadData", "cuModuleGetFunction", "cuLaunchKernel", "cuMemAlloc_v2",
     "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuStreamBeginCapture_v2", "cuStreamEndCapture",
-    "cuGraphInstantiateWithFlags", "cuGraphLaunch"};
+    "cuGraphInstantiateWithFlags", "cuGraphLaunch", "cuLaunchHostFunc"};
 
 static struct {
     int kernels, steps, threads, graph, weights;
     size_t bytes;
-    const char *wait, *mode, *range;
-} plan = {.kernels = 20, .steps = 1, .threads = 1, .bytes = 65536, .wait = "stream", .mode = ""};
+    const char *wait, *mode, *range, *lookup;
+} plan = {.kernels = 20, .steps = 1, .threads = 1, .bytes = 65536, .wait = "stream", .mode = "",
+          .lookup = "symbol"};
 
 static void *context, *function;
 
@@ -73,17 +77,40 @@ static int is(const char *mode)
     return strcmp(plan.mode, mode) == 0;
 }
 
+typedef int (*get_proc_address)(const char *, void **, int, unsigned long long, int *);
+
+/* Names for that have no version. */
+static void *get(get_proc_address getter, const char *name)
+{
+    char plain[64];
+    void *found = NULL;
+    snprintf(plain, sizeof plain, "%s", name);
+    if (strstr(plain, "_v2"))
+        *strstr(plain, "_v2") = '\0';
+    return getter && getter(plain, &found, 12000, 0, NULL) == 0 ? found : NULL;
+}
+
 static void load_driver(void)
 {
     const char *path = getenv("MPSWEEP_DRIVER");
-    void *module, *driver = dlopen(path ? path : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    void *module, *driver = RTLD_DEFAULT;
     void **at = (void **)&cuda;
+    get_proc_address getter = NULL;
+    if (strcmp(plan.lookup, "linked") != 0)
+        driver = dlopen(path ? path : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (strcmp(plan.lookup, "proc") == 0)
+        *(void **)&getter = dlsym(driver, "cuGetProcAddress_v2");
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        at[i] = driver ? dlsym(driver, names[i]) : NULL;
+        at[i] = getter ? get(getter, names[i]) : dlsym(driver, names[i]);
         if (!at[i]) {
             fprintf(stderr, "unaware: no %s\n", names[i]);
             exit(8);
         }
+    }
+    /* The next after this program, wherever dlsym() comes from. */
+    if (dlsym(RTLD_NEXT, "dlsym") != dlsym(RTLD_DEFAULT, "dlsym")) {
+        fprintf(stderr, "unaware: RTLD_NEXT begins elsewhere\n");
+        exit(8);
     }
     CALL(cuInit, 0);
     CALL(cuDevicePrimaryCtxRetain, &context, 0);
@@ -112,9 +139,26 @@ static void launch(struct worker *worker, int kernels)
         CALL(cuLaunchKernel, function, 1, 1, 1, 32, 1, 1, 0, worker->stream, NULL, NULL);
 }
 
+static void post(void *semaphore)
+{
+    sem_post(semaphore);
+}
+
+static void await_host(struct worker *worker)
+{
+    sem_t semaphore;
+    sem_init(&semaphore, 0, 0);
+    CALL(cuLaunchHostFunc, worker->stream, post, &semaphore);
+    while (sem_wait(&semaphore) != 0)
+        ;
+    sem_destroy(&semaphore);
+}
+
 static void await(struct worker *worker)
 {
-    if (strcmp(plan.wait, "context") == 0) {
+    if (strcmp(plan.wait, "host") == 0) {
+        await_host(worker);
+    } else if (strcmp(plan.wait, "context") == 0) {
         CALL(cuCtxSynchronize);
     } else if (strcmp(plan.wait, "event") == 0) {
         CALL(cuEventRecord, worker->event, worker->stream);
@@ -257,7 +301,7 @@ static void read_options(int argc, char **argv)
         {"bytes", required_argument, NULL, 'b'},   {"threads", required_argument, NULL, 't'},
         {"wait", required_argument, NULL, 'w'},    {"graph", no_argument, NULL, 'g'},
         {"weights", required_argument, NULL, 'l'}, {"mode", required_argument, NULL, 'm'},
-        {"range", required_argument, NULL, 'r'},
+        {"range", required_argument, NULL, 'r'},   {"lookup", required_argument, NULL, 'o'},
         {NULL, 0, NULL, 0}};
     const char *number = getenv("MPSWEEP_PROCESS");
     for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
@@ -274,6 +318,8 @@ static void read_options(int argc, char **argv)
             plan.wait = optarg;
         else if (option == 'r')
             plan.range = optarg;
+        else if (option == 'o')
+            plan.lookup = optarg;
         else if (option == 'g')
             plan.graph = 1;
         else if (option == 'l')

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "device/cupti.h"
 #include "tests/unit/emul/driver.h"
 
 #define VARIABLE "CUDA_INJECTION64_PATH"
@@ -63,44 +62,6 @@ static void body_calls_driver(void)
     *body = call_driver;
     CHECK_EQUAL(cuda.init(0), 0);
     CHECK_EQUAL(*calls, 1);
-}
-
-/* -- an observer comes in this way ------------------------------------------------------------- */
-
-static struct cupti cupti;
-static unsigned callbacks[2]; /* by site */
-
-static void count(void *user, cupti_callback_domain domain, uint32_t callback, const void *at)
-{
-    const struct cupti_callback_data *data = at;
-    CHECK(user == callbacks && domain == CUPTI_DOMAIN_DRIVER && callback != 0);
-    CHECK(strcmp(data->function, "cuDeviceGetCount") == 0);
-    callbacks[data->site]++;
-}
-
-static void observe(void)
-{
-    char path[BUILT_PATH_BYTES];
-    cupti_subscriber subscriber;
-    const char *name = "";
-    uint32_t callback = 0;
-    built_path("mpsweep-emulated-cuda.so", path);
-    CHECK_EQUAL(cupti_load(path, &cupti), STATUS_OK);
-    CHECK_EQUAL(cupti.subscribe(&subscriber, count, callbacks), 0);
-    while (strcmp(name, "cuDeviceGetCount") != 0)
-        CHECK_EQUAL(cupti.get_callback_name(CUPTI_DOMAIN_DRIVER, ++callback, &name), 0);
-    CHECK_EQUAL(cupti.enable_callback(1, subscriber, CUPTI_DOMAIN_DRIVER, callback), 0);
-}
-
-static void body_observes(void)
-{
-    int devices;
-    load_injection();
-    *body = observe;
-    CHECK_EQUAL(cuda.init(0), 0);
-    CHECK_EQUAL(cuda.device_get_count(&devices), 0);
-    CHECK_EQUAL(callbacks[CUPTI_SITE_ENTER], 1);
-    CHECK_EQUAL(callbacks[CUPTI_SITE_EXIT], 1);
 }
 
 /* -- who has been called already --------------------------------------------------------------- */
@@ -164,12 +125,6 @@ static void test_calls_driver(void **state)
     assert_child(body_calls_driver, LIBRARY);
 }
 
-static void test_observes(void **state)
-{
-    (void)state;
-    assert_child(body_observes, LIBRARY);
-}
-
 static void test_fork(void **state)
 {
     (void)state;
@@ -192,7 +147,7 @@ int main(void)
     setenv("CUDA_MPS_PIPE_DIRECTORY", "/nonexistent", 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_once),     cmocka_unit_test(test_calls_driver),
-        cmocka_unit_test(test_observes), cmocka_unit_test(test_fork),
+        cmocka_unit_test(test_fork),
         cmocka_unit_test(test_ignored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
