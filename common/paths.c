@@ -88,6 +88,9 @@ enum status path_find(enum path_kind kind, const char *name, char *out, size_t s
                 try_directory(&search, MPSWEEP_SOURCE_DIR, "");
         }
         try_directory(&search, own, kinds[kind].beside);
+        /* A build tree in its source tree that was moved, as to a machine with a GPU. */
+        if (kinds[kind].in_source)
+            try_directory(&search, own, "/..");
         try_directory(&search, kinds[kind].installed, "");
     }
     if (search.found)

@@ -3,8 +3,9 @@
  *
  * An environment variable, where set, is the only place looked in. Otherwise, in this order: the
  * directory of the executable, the build and the source tree if the executable lies in the build
- * tree, the installation that the executable lies in (../share, ../libexec), and the installation
- * that was configured.
+ * tree, the installation that the executable lies in (../share, ../libexec), for data the directory
+ * above it, which is the source tree of a build tree that was moved, and the installation that was
+ * configured.
  */
 #pragma once
 

@@ -2,11 +2,13 @@
 
 #include <errno.h>
 #include <ini.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/paths.h"
 #include "common/text.h"
 
 struct loader {
@@ -259,21 +261,44 @@ static enum status add_global_section(struct loader *loader)
     return status;
 }
 
+const char *job_find(const char *path, char out[PATH_MAX])
+{
+    static const char folder[] = "examples/";
+    char name[PATH_MAX];
+    struct stat info;
+    if (!path || (stat(path, &info) == 0 && !S_ISDIR(info.st_mode)))
+        return path;
+    const char *base = strncmp(path, folder, strlen(folder)) == 0 ? path + strlen(folder) : path;
+    const char *end = strrchr(base, '.');
+    bool complete = end && strcmp(end, ".job") == 0;
+    if (strchr(base, '/') || !*base || strlen(base) > NAME_MAX)
+        return path;
+    snprintf(name, sizeof name, "%s%s%s", folder, base, complete ? "" : ".job");
+    return path_find(PATH_DATA, name, out, PATH_MAX) == STATUS_OK ? out : path;
+}
+
+static enum status open_file(struct loader *loader)
+{
+    struct stat info;
+    char found[PATH_MAX];
+    loader->file = fopen(job_find(loader->path, found), "re");
+    if (!loader->file || fstat(fileno(loader->file), &info) != 0)
+        return status_set(STATUS_USAGE, "cannot open '%s': %s", loader->path, strerror(errno));
+    if (S_ISDIR(info.st_mode))
+        return status_set(STATUS_USAGE, "'%s' is a directory, not a job file", loader->path);
+    return STATUS_OK;
+}
+
 enum status job_load(const char *path, struct job *out)
 {
     struct job job = {0};
     struct loader loader = {.path = path, .job = &job};
-    struct stat info;
     enum status status = options_init(&loader.global);
     if (status != STATUS_OK)
         return status;
     if (path) {
-        loader.file = fopen(path, "re");
-        if (!loader.file || fstat(fileno(loader.file), &info) != 0)
-            status = status_set(STATUS_USAGE, "cannot open '%s': %s", path, strerror(errno));
-        else if (S_ISDIR(info.st_mode))
-            status = status_set(STATUS_USAGE, "'%s' is a directory, not a job file", path);
-        else
+        status = open_file(&loader);
+        if (status == STATUS_OK)
             status = parse_file(&loader);
     }
     if (status == STATUS_OK && job.count == 0)

@@ -9,6 +9,8 @@
  */
 #pragma once
 
+#include <limits.h>
+
 #include "job/options.h"
 #include "job/workload_text.h"
 
@@ -29,7 +31,13 @@ struct job {
     char *const *command; /* the program to run as workload, NULL-ended; not owned; NULL: none */
 };
 
-/* Reads a job file; path NULL gives one section of defaults. Errors name file, line and key. */
+/* Where the job file of that name is: path itself where there is such a file, else an example that
+ * comes with mpsweep: "examples/forum.job", "forum.job" or "forum". Without either, path; NULL for
+ * NULL. */
+const char *job_find(const char *path, char out[PATH_MAX]);
+
+/* Reads a job file, found as of job_find(); path NULL gives one section of defaults. Errors name
+ * file, line and key. */
 enum status job_load(const char *path, struct job *out);
 
 /* Sets an option in every section, as the command line does. */

@@ -161,6 +161,16 @@ static void fail_first(const struct supervisor *supervisor, const char *what, co
     worker_set_state(&supervisor->process, slot, SHM_STATE_FAILED);
 }
 
+/* Whether a thread has opened its handle. */
+static bool has_opened(const struct supervisor *supervisor)
+{
+    bool any = false;
+    for (unsigned t = 0; t < slots_of(supervisor); t++)
+        any |= atomic_load_explicit(&slot_of(supervisor, t)->opened, memory_order_acquire) !=
+               SHM_OPENED_NOT;
+    return any;
+}
+
 /* It has ended while it should have worked. */
 static void judge_early_end(const struct supervisor *supervisor)
 {
@@ -169,6 +179,11 @@ static void judge_early_end(const struct supervisor *supervisor)
     for (unsigned t = 0; t < slots_of(supervisor); t++)
         ready &= state_of(supervisor, t) != SHM_STATE_STARTING;
     const char *when = ready ? "before it was asked to stop" : "before it was ready";
+    /* As a script does that ignores that it cannot import the client. */
+    if (WIFEXITED(supervisor->wait_status) && WEXITSTATUS(supervisor->wait_status) == 0 && !ready &&
+        !has_opened(supervisor))
+        when = "before it was ready, without a call to mpsweep's client (import mpsweep, or "
+               "mpsweep_open())";
     if (WIFEXITED(supervisor->wait_status))
         fail(supervisor, "exited with status %d %s", WEXITSTATUS(supervisor->wait_status), when);
     else

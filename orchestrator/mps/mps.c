@@ -45,14 +45,16 @@ enum status mps_command_open(const struct options *options, struct session *out)
     const struct session_request request = {
         .device = options_text(options, OPTION_MPS_GPU),
         .directory = options_text(options, OPTION_MPS_DIR),
-        .single = "--gpu",
-        .no_fallback = true,
+        .single = "--device",
     };
     enum status status = read_settings(options, &settings);
     if (status == STATUS_OK)
         status = session_open(&request, out);
     if (status != STATUS_OK)
         return status;
+    if (out->emulated_by_default)
+        report_notice("no NVIDIA driver here: the MPS daemon is the EMULATED one, which serves the "
+                      "emulated GPU only ('--device emulated' asks for it)");
     status = session_watch_signals(out);
     if (status == STATUS_OK)
         status = mps_controller_daemon_start(mps_command_daemon(out), mps_command_gpu(options, out),

@@ -204,7 +204,7 @@ static enum status find_device(struct session *session, const struct session_req
     if (status != STATUS_OK)
         return status;
     status = query_devices(session, request->deadline_ns, &session->gpus->list);
-    if (status == STATUS_NOT_FOUND && !device && !request->no_fallback) {
+    if (status == STATUS_NOT_FOUND && !device) {
         /* No driver, and the user named no device: start again with the emulated one. */
         struct session_request instead = *request;
         instead.device = "emulated";
@@ -215,8 +215,8 @@ static enum status find_device(struct session *session, const struct session_req
             return find_device(session, &instead);
     }
     if (status != STATUS_OK && !choice.emulated && !request->no_other)
-        return status_set(status, "cannot use a GPU: %s ('%s emulated' needs none)", status_text(),
-                          request->no_fallback ? "--gpu" : "--device");
+        return status_set(status, "cannot use a GPU: %s ('--device emulated' needs none)",
+                          status_text());
     if (status != STATUS_OK)
         return status;
     status = gpu_set_choose(session->gpus, &choice);

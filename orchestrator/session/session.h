@@ -46,7 +46,6 @@ struct session_request {
     uint64_t deadline_ns;  /* by when the driver must have described its GPUs; 0: in a minute */
     bool external_mps;     /* the daemon of CUDA_MPS_PIPE_DIRECTORY instead of an own one */
     bool no_other;         /* the device is that of a results file: no other will do */
-    bool no_fallback;      /* the emulated GPU does not stand in for a missing driver */
 };
 
 /* Finds the devices ("" or NULL: the first, or the emulated one where there is no driver), the

@@ -383,7 +383,8 @@ static enum status check_needs(const struct request *request, const char *job_pa
 int slurm_submit_command(const struct invocation *invocation)
 {
     const struct given_option *given = invocation->given;
-    const char *job_path = invocation->operands[0];
+    char found[PATH_MAX];
+    const char *job_path = job_find(invocation->operands[0], found);
     size_t count = invocation->given_count;
     struct request request = {0};
     char plan_id[PLAN_ID_BYTES];

@@ -186,3 +186,17 @@ LIST
     [ "$(wc -l <out)" -ge 3 ]
   done
 }
+
+@test "examples are found by their name from anywhere, behind files of the user's" {
+  local name
+  for name in emulated emulated.job examples/emulated.job; do
+    expect 0 "$MPSWEEP" sweep $name --list
+    cmp out <("$MPSWEEP" sweep "$MPSWEEP_SOURCE_DIR/examples/emulated.job" --list)
+  done
+  printf '[global]\nlayout = threads:3\n' >emulated
+  expect 0 "$MPSWEEP" sweep emulated --list
+  [ "$(wc -l <out)" -eq 1 ]
+  refused "^mpsweep: cannot open 'emulate': No such file" "$MPSWEEP" sweep emulate --list
+  refused "cannot open 'other/emulated.job'" "$MPSWEEP" sweep other/emulated.job --list
+  refused "cannot open '../examples/emulated.job'" "$MPSWEEP" sweep ../examples/emulated.job --list
+}

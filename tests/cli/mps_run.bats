@@ -197,3 +197,14 @@ SCRIPT
   grep -q 'warning: the MPS control daemon ended by itself: killed by signal 9 (Killed), while the command ran' err
   nothing_private
 }
+
+@test "where there is no driver, the daemon is the emulated one, with a notice" {
+  ! ldconfig -p 2>/dev/null | grep -q 'libcuda\.so\.1' || skip "there is a driver here"
+  expect 3 "$MPSWEEP" mps run -q -- sh -c 'echo "$CUDA_MPS_PIPE_DIRECTORY"; exit 3'
+  says '^mpsweep: no NVIDIA driver here: the MPS daemon is the EMULATED one'
+  [ -s out ]
+  XDG_RUNTIME_DIR=$TMPDIR expect 0 "$MPSWEEP" mps start --dir "$WORK/d"
+  says '^mpsweep: no NVIDIA driver here: the MPS daemon is the EMULATED one'
+  grep -q '(emulated)$' out
+  expect 0 "$MPSWEEP" mps stop --dir "$WORK/d"
+}

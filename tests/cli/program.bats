@@ -211,6 +211,26 @@ SCRIPT
   points '.[0].error | test("^process 2 .python3. failed in thread 0: not the answer")' r.jsonl
 }
 
+@test "a build tree that was moved has the client for Python, and the examples" {
+  local name
+  python_program
+  mkdir -p moved/build moved/client moved/examples
+  for name in mpsweep "${PROGRAMS[@]}" libmpsweep-client.so.1; do
+    cp "$MPSWEEP_BUILD_DIR/$name" moved/build
+  done
+  cp "$MPSWEEP_SOURCE_DIR/client/mpsweep.py" moved/client
+  cp "$MPSWEEP_SOURCE_DIR/examples/forum.job" moved/examples/moved.job
+  MPSWEEP=$PWD/moved/build/mpsweep measure 0 -l threads:2 -- python3 program.py well
+  points 'all(measured)' r.jsonl
+  expect 0 moved/build/mpsweep sweep moved --list
+}
+
+@test "a Python program that does without the client is named as the reason" {
+  printf 'try:\n  import nothing\nexcept ImportError:\n  pass\n' >program.py
+  measure 2 -l threads:1 -- python3 program.py
+  points '.[0].error | test("exited with status 0 before it was ready, without a call to mpsweep.s client .import mpsweep, or mpsweep_open")' r.jsonl
+}
+
 @test "a Python program that mpsweep has not started runs as usual" {
   python_program
   PYTHONPATH=$MPSWEEP_SOURCE_DIR/client run -0 python3 program.py well
