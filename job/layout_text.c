@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/text.h"
+
 static const struct {
     const char *name;
     bool mps;
@@ -46,14 +48,45 @@ const char *layout_text(enum layout_kind kind, unsigned processes, unsigned thre
     return out;
 }
 
+/* What users call a layout. */
+static const struct {
+    const char *word;
+    enum layout_kind kind;
+} meanings[] = {{"mps", LAYOUT_PROCESSES_MPS},   {"process", LAYOUT_PROCESSES},
+                {"procs", LAYOUT_PROCESSES},     {"proc", LAYOUT_PROCESSES},
+                {"thread", LAYOUT_THREADS},      {"mps+processes", LAYOUT_PROCESSES_MPS},
+                {"mps+threads", LAYOUT_THREADS_MPS}, {"mixed", LAYOUT_HYBRID}};
+
+/* The name that is meant, or the nearest one; NULL: none. */
+static const char *meant_layout(const char *name)
+{
+    const char *nearest = NULL;
+    unsigned best = TEXT_NEAR + 1;
+    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
+        if (strcmp(meanings[i].word, name) == 0)
+            return layouts[meanings[i].kind].name;
+    for (int i = 0; i < LAYOUT_KINDS; i++) {
+        unsigned distance = text_distance(name, layouts[i].name);
+        if (distance < best && distance < strlen(name)) {
+            best = distance;
+            nearest = layouts[i].name;
+        }
+    }
+    return nearest;
+}
+
 static enum status find_layout(const char *name, enum layout_kind *out)
 {
+    const char *meant;
     for (int i = 0; i < LAYOUT_KINDS; i++) {
         if (strcmp(layouts[i].name, name) == 0) {
             *out = (enum layout_kind)i;
             return STATUS_OK;
         }
     }
+    meant = meant_layout(name);
+    if (meant)
+        return status_set(STATUS_USAGE, "unknown layout '%s'; did you mean '%s'?", name, meant);
     return status_set(STATUS_USAGE,
                       "unknown layout '%s': it is one of threads, processes, processes+mps, "
                       "threads+mps, hybrid, hybrid-timesliced",

@@ -1,7 +1,8 @@
 # What a user writes: options, job files, and the words of layouts, rates and workloads.
 noinst_LIBRARIES += libjob.a
 libjob_a_SOURCES = \
-    job/arrivals.c job/arrivals.h job/jobfile.c job/jobfile.h job/layout_text.c job/options.c job/options.h \
+    job/arrivals.c job/arrivals.h job/jobfile.c job/jobfile.h job/layout_text.c \
+    job/option_words.c job/option_words.h job/options.c job/options.h \
     job/options_table.c job/point.h job/rate.c job/rate.h job/work.h job/workload_mix.c job/workload_mix.h \
     job/workload_text.c job/workload_text.h job/workload_trace.c
 

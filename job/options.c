@@ -130,6 +130,12 @@ static enum status bad_value(const struct option_row *row, const char *text)
     case OPTION_KIND_REAL:
         snprintf(expected, sizeof expected, "a number from %g to %g", row->min, row->max);
         break;
+    case OPTION_KIND_SECONDS:
+        snprintf(expected, sizeof expected,
+                 "a time from %g to %g s: a number of seconds, or one with its unit, as in 500ms, "
+                 "10s or 2m",
+                 row->min, row->max);
+        break;
     case OPTION_KIND_TIME:
         snprintf(expected, sizeof expected,
                  "a time from %s to %.0f s with its unit: us, ms, s or m, as in 5ms or 120s",
@@ -265,7 +271,7 @@ static bool parse_real(const char *text, double *out)
     return end != text && !*end && !errno && isfinite(*out);
 }
 
-/* A time in seconds. Without a unit it is ambiguous. */
+/* A time in seconds, with its unit. */
 static bool parse_time(const char *text, double *out)
 {
     static const struct {
@@ -300,6 +306,7 @@ static enum status add_item(struct option_value *value, const struct option_row 
     static const struct option_choice yes_or_no[] = {{"no"}, {"yes"}, {0}};
     struct option_item item = {0};
     bool valid = true;
+    char seconds[32];
     switch (row->kind) {
     case OPTION_KIND_CHOICE:
     case OPTION_KIND_SWITCH:
@@ -309,6 +316,14 @@ static enum status add_item(struct option_value *value, const struct option_row 
         break;
     case OPTION_KIND_REAL:
         valid = parse_real(text, &item.real) && item.real >= row->min && item.real <= row->max;
+        break;
+    case OPTION_KIND_SECONDS:
+        valid = (parse_time(text, &item.real) || parse_real(text, &item.real)) &&
+                item.real >= row->min && item.real <= row->max;
+        /* Records have a number of seconds, however it was written. */
+        snprintf(seconds, sizeof seconds, "%.10g", item.real);
+        if (valid)
+            return option_value_add(value, &item, seconds);
         break;
     case OPTION_KIND_TIME:
         valid = parse_time(text, &item.real) && item.real >= row->min && item.real <= row->max;

@@ -109,7 +109,7 @@ enum option_id {
     OPTION_EXHAUSTIVE,
     OPTION_TUNE_EMIT,
     OPTION_TUNE_EMIT_DIR,
-    OPTION_EMIT_FORMAT,
+    OPTION_EMIT_TARGET,
     OPTION_EMIT_OUTPUT,
     OPTION_EMIT_POINT,
     OPTION_EMIT_PORT,
@@ -128,7 +128,7 @@ enum option_id {
     OPTION_SLURM_DIR,
     OPTION_SLURM_AGAIN,
     OPTION_SLURM_DRY_RUN,
-    OPTION_SLURM_JSON,
+    OPTION_SLURM_FORMAT,
     OPTION_SLURM_OUTPUT,
     OPTION_COUNT
 };
@@ -142,6 +142,7 @@ enum option_kind {
     OPTION_KIND_TEXT,
     OPTION_KIND_LAYOUT, /* NAME:COUNTS; see struct option_item */
     OPTION_KIND_RATE,   /* see job/rate.h */
+    OPTION_KIND_SECONDS, /* a number of them, or a time with its unit, 10s; as the next one */
     OPTION_KIND_TIME,   /* with its unit, 5ms; real is in seconds, as are the row's bounds */
 };
 

@@ -328,8 +328,8 @@ const struct option_row option_table[OPTION_COUNT] = {
      "With --server, what makes an answer good: its status, or a text in it. Default: a status of\n"
      "200 to 299. Others are counted apart, as are requests without an answer.",
      .setting = REQUEST_TEXT(expect)},
-    {OPTION_REQUEST_TIMEOUT, "request-timeout", 0, OPTION_KIND_REAL, 0, PLAN, NULL, 0.001, 3600,
-     "10", "S", WORK, "With --server, seconds after which a request has no answer.",
+    {OPTION_REQUEST_TIMEOUT, "request-timeout", 0, OPTION_KIND_SECONDS, 0, PLAN, NULL, 0.001, 3600,
+     "10", "TIME", WORK, "With --server, seconds after which a request has no answer.",
      .setting = {.type = SETTING_NS,
                  AT(program.requests.timeout_ns),
                  .where = PLACE_SERVER,
@@ -367,22 +367,22 @@ const struct option_row option_table[OPTION_COUNT] = {
                  .recorded = PLACE_NOWHERE,
                  .label = "",
                  .incidental = true}},
-    {OPTION_DURATION, "duration", 't', OPTION_KIND_REAL, OPTION_HOW,
-     SWEEP | OPTION_RECORD | OPTION_EXPLAIN, NULL, 0.01, 86400, "0.3", "S", HOW,
+    {OPTION_DURATION, "duration", 't', OPTION_KIND_SECONDS, OPTION_HOW,
+     SWEEP | OPTION_RECORD | OPTION_EXPLAIN, NULL, 0.01, 86400, "0.3", "TIME", HOW,
      "Length of the window of each round in seconds, before it grows for --precision. Unless it "
      "is\n"
      "given, a program's window also grows until each worker has 30 iterations and it is a fifth "
      "of\n"
      "the start; and a tune's finals and a verification have windows of 1 s."},
-    {OPTION_WARMUP, "warmup", 0, OPTION_KIND_REAL, 0, SWEEP | OPTION_RECORD | OPTION_EXPLAIN, NULL,
-     0, 3600, "0.2", "S", HOW, "Seconds from the common start that are not counted.",
+    {OPTION_WARMUP, "warmup", 0, OPTION_KIND_SECONDS, 0, SWEEP | OPTION_RECORD | OPTION_EXPLAIN, NULL,
+     0, 3600, "0.2", "TIME", HOW, "Seconds from the common start that are not counted.",
      .setting = {.type = SETTING_NS, AT(work.warmup_ns), .recorded = PLACE_NOWHERE, .label = ""}},
     {OPTION_PRECISION, "precision", 'p', OPTION_KIND_REAL, OPTION_HOW,
      OPTION_SWEEP | OPTION_EXPLAIN, NULL, 0.01, 100, "5", "PCT", HOW,
      "Half width of the 95% confidence interval to reach over all rounds, in percent. A window\n"
      "grows while it leaves more open than its share of that, up to --max-duration."},
-    {OPTION_MAX_DURATION, "max-duration", 0, OPTION_KIND_REAL, OPTION_HOW, OPTION_SWEEP, NULL, 0.01,
-     86400, "2", "S", HOW,
+    {OPTION_MAX_DURATION, "max-duration", 0, OPTION_KIND_SECONDS, OPTION_HOW, OPTION_SWEEP, NULL, 0.01,
+     86400, "2", "TIME", HOW,
      "Longest window of a round in seconds. A point that is imprecise after all rounds is marked\n"
      "'unconverged'."},
     {OPTION_ITERATIONS, "iterations", 0, OPTION_KIND_INTEGER, 0, OPTION_SWEEP | OPTION_TRACE, NULL,
@@ -414,8 +414,8 @@ const struct option_row option_table[OPTION_COUNT] = {
                  .where = PLACE_POISSON,
                  .recorded = PLACE_NOWHERE,
                  .label = ""}},
-    {OPTION_TIMEOUT, "timeout", 0, OPTION_KIND_REAL, 0, SWEEP | OPTION_RECORD | OPTION_EXPLAIN,
-     NULL, 0.1, 86400, "60", "S", HOW,
+    {OPTION_TIMEOUT, "timeout", 0, OPTION_KIND_SECONDS, 0, SWEEP | OPTION_RECORD | OPTION_EXPLAIN,
+     NULL, 0.1, 86400, "60", "TIME", HOW,
      "Longest wait for workers to get ready, to finish an iteration, or to stop. A worker that\n"
      "takes longer counts as hung."},
     {OPTION_LIMITS, "limits", 0, OPTION_KIND_CHOICE, 0, PLAN,
@@ -447,8 +447,8 @@ const struct option_row option_table[OPTION_COUNT] = {
      "intervals narrower. Default: as many as the probe needs, 3 or so."},
     {OPTION_PROBE_SEED, "seed", 0, OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB, OPTION_PROBE, NULL, 0,
      2147483647, "1", "N", HOW, "Of the random order of the arms in each round."},
-    {OPTION_PROBE_TIMEOUT, "timeout", 0, OPTION_KIND_REAL, OPTION_NOT_IN_JOB, OPTION_PROBE, NULL,
-     0.1, 3600, "30", "S", HOW,
+    {OPTION_PROBE_TIMEOUT, "timeout", 0, OPTION_KIND_SECONDS, OPTION_NOT_IN_JOB, OPTION_PROBE, NULL,
+     0.1, 3600, "30", "TIME", HOW,
      "Longest wait for the processes of an arm to get ready, and for them to finish. An arm that\n"
      "takes longer has failed."},
     {OPTION_PROBE_OUTPUT, "output", 'o', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_PROBE, NULL, 0,
@@ -526,7 +526,7 @@ const struct option_row option_table[OPTION_COUNT] = {
      "yours alone, and have at most 71 characters. Default: a fresh one under XDG_RUNTIME_DIR,\n"
      "TMPDIR or /tmp. stop, env: the daemon's directory; default: that of the only one there is.\n"
      "status: the same, or a pipe directory of a foreign daemon, which is only looked at."},
-    {OPTION_MPS_GPU, "gpu", 'g', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, START | OPTION_MPS_STATUS,
+    {OPTION_MPS_GPU, "device", 'd', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, START | OPTION_MPS_STATUS,
      NULL, 0, 0, NULL, "UUID|N|emulated", DAEMON,
      "The only GPU that the daemon and its clients see: its UUID or number, or 'emulated'.\n"
      "Default: all GPUs."},
@@ -569,7 +569,7 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_MAX_GPU_MEMORY, "max-gpu-memory", 0, OPTION_KIND_BYTES, OPTION_WHOLE_MIB, OPTION_TUNE,
      NULL, 16777216, 1099511627776.0, NULL, "N[K|M|G]", BEST,
      "GPU memory that all workers may use together; layouts are out that were seen to use more."},
-    {OPTION_BUDGET, "budget", 0, OPTION_KIND_TIME, 0, OPTION_TUNE, NULL, 1, 86400, "120s", "TIME",
+    {OPTION_BUDGET, "budget", 0, OPTION_KIND_SECONDS, 0, OPTION_TUNE, NULL, 1, 86400, "120s", "TIME",
      BEST,
      "Time for everything, from the start of the command to its end: 90s, 5m. With\n"
      "--exhaustive there is no bound unless one is given."},
@@ -590,7 +590,7 @@ const struct option_row option_table[OPTION_COUNT] = {
      0, "mpsweep-deployment", "DIR", OUT,
      "With --emit: that directory, which must be new or empty; its name becomes that of units,\n"
      "pods and jobs."},
-    {OPTION_EMIT_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_EMIT,
+    {OPTION_EMIT_TARGET, "target", 0, OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_EMIT,
      CHOICES({"env"}, {"systemd"}, {"slurm"}, {"kubernetes"}, {"compose"}), 0, 0, NULL, NULL,
      "The deployment",
      "What runs it: shell scripts, systemd, Slurm, Kubernetes or Docker Compose."},
@@ -631,7 +631,7 @@ const struct option_row option_table[OPTION_COUNT] = {
              {"gpu-trace", "also every kernel and copy, one a line"},
              {"api-trace", "also every call"}),
      0, 0, "summary", NULL, "The trace", "What is printed on standard output."},
-    {OPTION_TRACE_FIGURE, "figure", 'f', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_TRACE, NULL, 0,
+    {OPTION_TRACE_FIGURE, "figure", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_TRACE, NULL, 0,
      0, NULL, "FILE", "The trace",
      "Draw calls and GPU work over time: .svg, .png or .pdf, or .gp for gnuplot's data."},
     {OPTION_TRACE_MAX_RECORDS, "max-records", 0, OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB,
@@ -662,8 +662,8 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_SLURM_DRY_RUN, "dry-run", 'n', OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB,
      OPTION_SLURM_SUBMIT, NULL, 0, 0, "no", NULL, OUT,
      "Print the batch scripts and the command lines; make and submit nothing."},
-    {OPTION_SLURM_JSON, "json", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, OPTION_SLURM_STATUS, NULL,
-     0, 0, "no", NULL, OUT, "Print JSON in place of a table."},
+    {OPTION_SLURM_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_SLURM_STATUS,
+     CHOICES({"table"}, {"json"}), 0, 0, "table", NULL, OUT, "What is printed."},
     {OPTION_SLURM_OUTPUT, "output", 'o', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_SLURM_COLLECT,
      NULL, 0, 0, NULL, "FILE", OUT,
      "Where to write what is merged; it must not exist. Default: DIR/all.jsonl, made anew."},

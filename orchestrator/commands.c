@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/text.h"
+#include "job/option_words.h"
 #include "orchestrator/capture/capture.h"
 #include "orchestrator/compare/compare.h"
 #include "orchestrator/doctor/doctor.h"
@@ -87,8 +88,8 @@ const struct command commands[] = {
      .least = 1,
      .most = 1,
      .needed = "a results file",
-     .needs = {OPTION_EMIT_FORMAT, OPTION_EMIT_OUTPUT},
-     .synopsis = "mpsweep emit RESULTS -f F -o DIR [-- CMD]",
+     .needs = {OPTION_EMIT_TARGET, OPTION_EMIT_OUTPUT},
+     .synopsis = "mpsweep emit RESULTS --target T -o DIR [-- CMD]",
      .summary = "write a directory that runs a measured layout"},
     {.name = "probe",
      .run = probe_command,
@@ -144,7 +145,7 @@ const struct command commands[] = {
      .least = 1,
      .most = 1,
      .needed = "DIR, the directory of a run",
-     .synopsis = "mpsweep slurm status DIR [--json]",
+     .synopsis = "mpsweep slurm status DIR [--format json]",
      .summary = "each shard: its state, node, points, time left, last error"},
     {.name = "slurm collect",
      .run = slurm_collect_command,
@@ -194,10 +195,26 @@ static const char *last_word(const char *name)
     return space ? space + 1 : name;
 }
 
-/* The command that a mistyped name means, by the whole name or the last word; NULL: none. */
+/* What users of other tools call a command. */
+static const struct {
+    const char *word, *command;
+} meanings[] = {
+    {"run", "sweep"},        {"bench", "sweep"},     {"benchmark", "sweep"}, {"measure", "sweep"},
+    {"start", "sweep"},      {"test", "sweep"},      {"optimize", "tune"},   {"search", "tune"},
+    {"best", "tune"},        {"profile", "trace"},   {"timeline", "trace"},  {"capture", "record"},
+    {"draw", "plot"},        {"figure", "plot"},     {"graph", "plot"},      {"chart", "plot"},
+    {"why", "explain"},      {"analyze", "explain"}, {"diff", "compare"},    {"deploy", "emit"},
+    {"export", "emit"},      {"check", "doctor"},    {"info", "doctor"},     {"cat", "merge"},
+    {"version", "--version"}};
+
+/* The command that a mistyped name means, by its meaning, the whole name or the last word; NULL:
+ * none. */
 static const char *nearest_command(const char *name)
 {
     const char *nearest = NULL, *word = last_word(name);
+    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
+        if (strcmp(meanings[i].word, name) == 0)
+            return meanings[i].command;
     unsigned best = TEXT_NEAR + 1;
     for (size_t i = 0; i < command_count; i++) {
         unsigned distance = text_distance(name, commands[i].name);
@@ -240,10 +257,9 @@ enum status command_unknown_option(const struct command *command, const char *na
 {
     char others[256] = "";
     struct text text = {.at = others, .size = sizeof others};
-    const char *nearest = option_nearest(name, (unsigned)command->bit | command->also);
-    if (nearest)
-        return status_set(STATUS_USAGE, "unknown option '--%s'; did you mean '--%s'?", name,
-                          nearest);
+    char meant[64];
+    if (option_meaning(name, (unsigned)command->bit | command->also, meant, sizeof meant))
+        return status_set(STATUS_USAGE, "unknown option '--%s'; did you mean %s?", name, meant);
     for (size_t i = 0; i < command_count; i++)
         if (option_find(name, (unsigned)commands[i].bit))
             text_append(&text, "%s%s", text.length > 0 ? ", " : "; it belongs to ",

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "job/option_words.h"
 #include "orchestrator/commands.h"
 #include "orchestrator/console/report.h"
 #include "orchestrator/help.h"
@@ -38,15 +39,20 @@ static int report_usage(const struct command *command)
     return command && command->usage_exit ? command->usage_exit : result;
 }
 
-/* The row of an option, the command's own before those that it hands on. */
+/* The row of an option, the command's own before those that it hands on, and its value if it is
+ * another word for an option with one, else NULL. */
 static const struct option_row *find_row(const struct command *command, const char *name,
-                                         char letter)
+                                         char letter, const char **value)
 {
     const unsigned bits[] = {(unsigned)command->bit, command->also};
     const struct option_row *row = NULL;
+    const struct option_alias *alias = NULL;
     for (size_t i = 0; i < 2 && !row; i++)
         row = name ? option_find(name, bits[i]) : option_find_letter(letter, bits[i]);
-    return row;
+    if (!row)
+        alias = option_alias_find(name, letter, bits[0] | bits[1]);
+    *value = alias ? alias->value : NULL;
+    return alias ? &option_table[alias->id] : row;
 }
 
 /* Takes one option at argv[*at], with its value from the same word or the next one. */
@@ -54,28 +60,28 @@ static enum status take_option(struct call *call, int argc, char **argv, int *at
 {
     char *word = argv[*at];
     const struct option_row *row;
-    const char *text = NULL;
+    const char *text = NULL, *fixed = NULL;
     char form[256];
     if (word[1] == '-') {
         char *equals = strchr(word, '=');
         if (equals)
             *equals = '\0';
-        row = find_row(call->command, word + 2, 0);
+        row = find_row(call->command, word + 2, 0, &fixed);
         text = equals ? equals + 1 : NULL;
         if (!row)
             return command_unknown_option(call->command, word + 2);
     } else {
-        row = find_row(call->command, NULL, word[1]);
+        row = find_row(call->command, NULL, word[1], &fixed);
         if (!row)
             return status_set(STATUS_USAGE, "unknown option '%s'", word);
         if (word[2] && row->kind == OPTION_KIND_SWITCH)
             return status_set(STATUS_USAGE, "'%s': write short switches one by one", word);
         text = word[2] ? word + 2 : NULL;
     }
-    if (row->kind == OPTION_KIND_SWITCH) {
+    if (row->kind == OPTION_KIND_SWITCH || fixed) {
         if (text)
-            return status_set(STATUS_USAGE, "--%s takes no value", row->name);
-        text = "yes";
+            return status_set(STATUS_USAGE, "%s takes no value", word);
+        text = fixed ? fixed : "yes";
     } else if (!text) {
         if (*at + 1 >= argc)
             return status_set(STATUS_USAGE, "%s needs a value: %s", word,

@@ -79,7 +79,7 @@ int emit_command(const struct invocation *invocation)
     bool asked = options_text(options, OPTION_EMIT_POINT) != NULL;
     struct emit_request request = {
         .results = path,
-        .format = options_text(options, OPTION_EMIT_FORMAT),
+        .format = options_text(options, OPTION_EMIT_TARGET),
         .directory = options_text(options, OPTION_EMIT_OUTPUT),
         .command = invocation->rest,
         .port = options_integer(options, OPTION_EMIT_PORT),

@@ -142,7 +142,7 @@ int slurm_status_command(const struct invocation *invocation)
     if (status != STATUS_OK) {
         result = report(status);
     } else {
-        if (options_switch(invocation->options, OPTION_SLURM_JSON))
+        if (strcmp(options_text(invocation->options, OPTION_SLURM_FORMAT), "json") == 0)
             print_json(&view);
         else
             print_table(&view);

@@ -129,7 +129,7 @@ static void add_next(const struct campaign *campaign, const struct entry *entrie
     if (count > 0)
         closing_add(closing, "plot", closing->saved, " --output picture.svg");
     if (count > 0 && campaign->shard.count == 0)
-        closing_add(closing, "emit", closing->saved, " --format env --output deployment");
+        closing_add(closing, "emit", closing->saved, " --target env --output deployment");
 }
 
 /* Takes the points of which one may be the best, and what their iterations do. */

@@ -61,7 +61,7 @@ void tune_print_closing(const struct tune *tune)
             closing_add(&closing, "explain", closing.saved, "");
         closing_add(&closing, "plot", closing.saved, " --figure search --output picture.svg");
         if (!options_text(campaign->options, OPTION_TUNE_EMIT))
-            closing_add(&closing, "emit", closing.saved, " --format env --output deployment");
+            closing_add(&closing, "emit", closing.saved, " --target env --output deployment");
     }
     closing_print(stdout, &closing);
     free(best);

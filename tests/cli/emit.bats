@@ -14,9 +14,9 @@ load emit
     [ ! -e d ] || fail "there is a directory after: emit $*"
   }
   emit_refused 'emit needs a results file'
-  emit_refused 'emit needs --format env\|systemd' results.jsonl -o d
+  emit_refused 'emit needs --target env\|systemd' results.jsonl -o d
   emit_refused 'emit needs --output DIR' results.jsonl --format env
-  emit_refused "'ansible' is not a value of format: it takes one of env\|systemd" results.jsonl --format ansible -o d
+  emit_refused "'ansible' is not a value of target: it takes one of env\|systemd" results.jsonl --format ansible -o d
   emit_refused "cannot open 'none.jsonl'" none.jsonl --format env -o d
   emit_refused "'results.jsonl' has no point 5: its 5 points are numbered from 0" results.jsonl --format env -o d --point 5
   emit_refused "point 2 of 'results.jsonl' is infeasible and has no measurement" results.jsonl --format env -o d --point 2

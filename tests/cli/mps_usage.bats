@@ -30,7 +30,9 @@ unexpected argument 'extra'                            | env extra
 unexpected argument 'extra'                            | status extra
 'xml' is not a value of format                         | status --format xml
 --dir needs a value: DIR                               | start --dir
---gpu is given twice                                   | start --gpu emulated -g emulated
+--device is given twice                                | start --gpu emulated -g emulated
+--device is given twice                                | start --device emulated -d emulated
+--gpu needs a value: UUID                              | start --gpu
 --dir is given twice                                   | stop --dir a --dir b
 --priority is given twice                              | start --priority 1 --priority 0
 --memory-limit is given twice                          | start --memory-limit 0=1G --memory-limit 1=1G

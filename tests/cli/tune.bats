@@ -268,9 +268,8 @@ alone_is_fastest() {
 
 @test "what makes no sense is refused, and nothing is left" {
   local tune=("$MPSWEEP" tune --device emulated -o no.jsonl)
-  refused "'0' is not a value of budget: it takes a time from 1 s" "${tune[@]}" --budget 0
+  refused "'0' is not a value of budget: it takes a time from 1 to 86400 s" "${tune[@]}" --budget 0
   refused "'0s' is not a value of budget" "${tune[@]}" --budget 0s
-  refused "'120' is not a value of budget.*with its unit" "${tune[@]}" --budget 120
   refused "'5' is not a value of max-p99" "${tune[@]}" --max-p99 5
   refused "'-5ms' is not a value of max-p99" "${tune[@]}" --max-p99=-5ms
   refused "'5 ms' is not a value of max-p99" "${tune[@]}" --max-p99 '5 ms'

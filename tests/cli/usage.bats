@@ -33,6 +33,48 @@ load helper
     "$MPSWEEP" mps frobnicate
 }
 
+@test "words of other tools: the error names what they mean here" {
+  refused "unknown command 'run'; did you mean 'sweep'\?" "$MPSWEEP" run
+  refused "unknown command 'deploy'; did you mean 'emit'\?" "$MPSWEEP" deploy
+  refused "unknown option '--procs'; did you mean '--layout processes:N'\?" "$MPSWEEP" sweep --procs 4
+  refused "unknown option '--threads'; did you mean '--layout threads:N'\?" "$MPSWEEP" tune --threads 4
+  refused "unknown option '--gpu'; did you mean '--device'\?" "$MPSWEEP" sweep --gpu 0
+  refused "unknown option '--qps'; did you mean '--rate'\?" "$MPSWEEP" sweep --qps 10
+  refused "unknown option '--csv'; did you mean '--format csv'\?" "$MPSWEEP" compare a b --csv
+  # Not where the command lacks what is meant.
+  refused "unknown option '--qps' \(options" "$MPSWEEP" plot a --qps 10
+}
+
+@test "former words of options still work" {
+  local word
+  refused "'x' is not a value of target: it takes one of env" "$MPSWEEP" emit a.jsonl --format x -o d
+  refused "'x' is not a value of target: it takes one of env" "$MPSWEEP" emit a.jsonl -f x -o d
+  refused "emit needs --target env\|systemd" "$MPSWEEP" emit a.jsonl -o d
+  refused "--target is given twice" "$MPSWEEP" emit a.jsonl -o d --target env --format env
+  refused "cannot open 'a.jsonl'" "$MPSWEEP" emit a.jsonl --format env -o d
+  refused "unknown format of 't.txt'" "$MPSWEEP" trace --device emulated -l threads:1 -f t.txt
+  for word in "--json" "--format json" "-f json"; do
+    # shellcheck disable=SC2086 # two words
+    refused "'d'" "$MPSWEEP" slurm status d $word
+  done
+  refused "--json takes no value" "$MPSWEEP" slurm status d --json=yes
+  for word in --gpu --device -g -d; do
+    expect 0 "$MPSWEEP" mps run -q $word emulated -- true
+  done
+}
+
+@test "a time is a number of seconds, or has its unit; a limit of the latency has its unit" {
+  expect 0 "$MPSWEEP" sweep --device emulated -l threads:1 --kernels 5 --rounds 1 --duration 60ms \
+    --max-duration 0.06s --warmup 20000us --timeout 1m -q -o r.jsonl
+  head -1 r.jsonl | jq -e '.options.sweep | [.duration, .["max-duration"], .warmup, .timeout]
+    == ["0.06", "0.06", "0.02", "60"]'
+  expect 0 "$MPSWEEP" tune --device emulated --budget 30 --dry-run
+  grep -q '30 s at most' out
+  printf '[global]\nduration = 90ms\nmax-duration = 2m\n' >times.job
+  refused "max-duration of 120 s is more than 30 times duration of 0.09 s" "$MPSWEEP" sweep times.job
+  refused "'5' is not a value of max-p99: .* with its unit" "$MPSWEEP" tune --max-p99 5
+}
+
 # Words of the command line, then a pattern of the error.
 bad_words() {
   cat <<'TABLE'
@@ -103,13 +145,14 @@ a.job b.job                  | unexpected argument 'b.job'
 --bytes 9999999999G          | '9999999999G' is not a value of bytes
 --bytes 2K-1K                | range '2K-1K' of bytes runs backwards
 --delay-cycles -5            | '-5' is not a value of delay-cycles
---duration 0                 | '0' is not a value of duration: it takes a number from 0.01 to 86400
---duration 1s                | '1s' is not a value of duration
+--duration 0                 | '0' is not a value of duration: it takes a time from 0.01 to 86400 s: a number of seconds, or one with its unit, as in 500ms, 10s or 2m
+--duration 1h                | '1h' is not a value of duration
+--duration 5ms               | '5ms' is not a value of duration
 --duration nan               | 'nan' is not a value of duration
 --duration inf               | 'inf' is not a value of duration
 --duration 1,2               | '1,2' is not a value of duration
 --duration=                  | '' is not a value of duration
---warmup -1                  | '-1' is not a value of warmup: it takes a number from 0 to 3600
+--warmup -1                  | '-1' is not a value of warmup: it takes a time from 0 to 3600 s
 --precision 0                | '0' is not a value of precision
 --precision 101              | '101' is not a value of precision: .* to 100
 --max-duration 0             | '0' is not a value of max-duration
@@ -117,7 +160,7 @@ a.job b.job                  | unexpected argument 'b.job'
 --rounds 0                   | '0' is not a value of rounds: it takes a whole number from 1 to 1000
 --rounds 2-3                 | '2-3' is not a value of rounds
 --seed -1                    | '-1' is not a value of seed
---timeout 0                  | '0' is not a value of timeout: it takes a number from 0.1 to 86400
+--timeout 0                  | '0' is not a value of timeout: it takes a time from 0.1 to 86400 s
 --limits maybe               | 'maybe' is not a value of limits: it takes one of known\|ignore
 --limits                     | --limits needs a value: known\|ignore
 --resume                     | --resume needs --output FILE
@@ -132,7 +175,9 @@ a.job b.job                  | unexpected argument 'b.job'
 -l threads:1,x               | 'x' is not a count of layout 'threads'
 -l threads                   | layout 'threads' has no worker counts: write threads:1-16
 -l 4                         | unknown layout '4': it is one of threads, processes,
--l thread:4                  | unknown layout 'thread': it is one of threads, processes,
+-l thread:4                  | unknown layout 'thread'; did you mean 'threads'\?
+-l mps:4                     | unknown layout 'mps'; did you mean 'processes\+mps'\?
+-l hybird:2x2                | unknown layout 'hybird'; did you mean 'hybrid'\?
 -l=                          | unknown layout
 -l hybrid:8                  | '8' is not a count of layout 'hybrid': it takes PxT, as in 8x2
 -l hybrid:0x4                | '0x4' is not a count of layout 'hybrid'

@@ -191,7 +191,7 @@ static void bad_values_are_named(void **state)
          "100000"},
         {"duration", "0", "from 0.01"},
         {"duration", "nan", "number"},
-        {"duration", "1s", "number"},
+        {"duration", "1h", "number of seconds, or one with its unit"},
         {"rounds", "1-3", "whole number"},
         {"resume", "maybe", "yes or no"},
         {"output", "", "empty"},

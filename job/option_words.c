@@ -1,0 +1,88 @@
+#include "job/option_words.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct option_alias aliases[] = {
+    {"gpu", 'g', OPTION_MPS_GPU, NULL},         {"format", 'f', OPTION_EMIT_TARGET, NULL},
+    {"target", 0, OPTION_TUNE_EMIT, NULL},      {NULL, 'f', OPTION_TRACE_FIGURE, NULL},
+    {"json", 0, OPTION_SLURM_FORMAT, "json"},
+};
+
+/* Words that users try, and what they mean where the command has the option. */
+static const struct {
+    const char *word;
+    const char *option; /* that the command must have */
+    const char *value;  /* NULL: such as it is */
+} meanings[] = {
+    {"procs", "layout", "processes:N"},
+    {"processes", "layout", "processes:N"},
+    {"process", "layout", "processes:N"},
+    {"num-processes", "layout", "processes:N"},
+    {"threads", "layout", "threads:N"},
+    {"num-threads", "layout", "threads:N"},
+    {"workers", "layout", "processes:N"},
+    {"replicas", "layout", "processes:N"},
+    {"hybrid", "layout", "hybrid:PxT"},
+    {"gpu", "device", NULL},
+    {"gpus", "device", NULL},
+    {"gpu-id", "device", NULL},
+    {"time", "duration", NULL},
+    {"seconds", "duration", NULL},
+    {"runtime", "duration", NULL},
+    {"out", "output", NULL},
+    {"file", "output", NULL},
+    {"json", "format", "json"},
+    {"csv", "format", "csv"},
+    {"repeat", "rounds", NULL},
+    {"repetitions", "rounds", NULL},
+    {"runs", "rounds", NULL},
+    {"trials", "rounds", NULL},
+    {"concurrency", "streams", NULL},
+    {"in-flight", "streams", NULL},
+    {"qps", "rate", NULL},
+    {"rps", "rate", NULL},
+    {"load", "rate", NULL},
+    {"p99", "max-p99", NULL},
+    {"slo", "max-p99", NULL},
+    {"latency", "max-p99", NULL},
+    {"graph", "launch", "graph"},
+    {"graphs", "launch", "graph"},
+    {"cuda-graphs", "launch", "graph"},
+    {"queues", "connections", NULL},
+    {"pinned", "memory", "pinned"},
+    {"pageable", "memory", "pageable"},
+    {"numa", "bind", NULL},
+    {"affinity", "bind", NULL},
+    {"continue", "resume", NULL},
+    {"silent", "quiet", NULL},
+    {"type", "figure", NULL},
+    {"kind", "figure", NULL},
+};
+
+const struct option_alias *option_alias_find(const char *name, char letter, unsigned command)
+{
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
+        const struct option_alias *alias = &aliases[i];
+        bool named = name ? alias->name && strcmp(alias->name, name) == 0
+                          : letter && alias->letter == letter;
+        if (named && option_table[alias->id].commands & command)
+            return alias;
+    }
+    return NULL;
+}
+
+bool option_meaning(const char *name, unsigned command, char *out, size_t size)
+{
+    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++) {
+        if (strcmp(meanings[i].word, name) != 0 || !option_find(meanings[i].option, command))
+            continue;
+        snprintf(out, size, "'--%s%s%s'", meanings[i].option, meanings[i].value ? " " : "",
+                 meanings[i].value ? meanings[i].value : "");
+        return true;
+    }
+    const char *nearest = option_nearest(name, command);
+    if (nearest)
+        snprintf(out, size, "'--%s'", nearest);
+    return nearest != NULL;
+}
