@@ -6,6 +6,13 @@
 /* How soft the corner is between workers who never wait and those that the machine holds back. */
 #define CORNER 8.0
 
+/* As much longer than alone that the machine holds them back. */
+#define CROWDED 2.0
+
+/* Processes that share the host's memory slow each other down well before it is busy all the time.
+ */
+#define MEMORY_CORNER 2.0
+
 static double smaller(double a, double b)
 {
     if (a <= 0.0 || b <= 0.0)
@@ -88,7 +95,10 @@ static double find_alone_s(const struct calibration *calibration, const struct c
     }
     if (!run)
         return 0.0;
-    return 1.0 / run->ips + (kind->awake || kind->polls ? 0.0 : wake_s(calibration, kind->launch));
+    /* The launch of a graph with pageable copies waits for them itself. */
+    bool waits = kind->memory == MEMORY_PAGEABLE && kind->launch == LAUNCH_GRAPH;
+    return 1.0 / run->ips +
+           (kind->awake || kind->polls || waits ? 0.0 : wake_s(calibration, kind->launch));
 }
 
 /* -- what the machine can do ------------------------------------------------------------------- */
@@ -103,12 +113,45 @@ static double launches_ips(const struct curve_kind *kind, const struct calibrati
                  kernels);
 }
 
+/* The larger of two times; how soft the corner is between them. */
+static double larger_s(double one_s, double other_s, double corner)
+{
+    double longer = fmax(one_s, other_s), shorter = fmin(one_s, other_s);
+    return longer * pow(1.0 + pow(shorter / longer, corner), 1.0 / corner);
+}
+
+/* What the larger one is, of the two, if that is the other. */
+static double other_of_larger_s(double larger, double one_s, double corner)
+{
+    return larger > one_s ? larger * pow(1.0 - pow(one_s / larger, corner), 1.0 / corner) : 0.0;
+}
+
+/* Graphs that take much longer beside others than alone do what the GPU can do: what limits them
+ * there may be none of the figures, as the blocks that it starts. 0: no run shows it. */
+static double crowded_ips(const struct curve_kind *kind, const struct calibration *calibration)
+{
+    double most = 0.0;
+    if (kind->launch != LAUNCH_GRAPH || kind->memory != MEMORY_PINNED || kind->mps)
+        return 0.0;
+    for (unsigned i = 0; i < calibration->run_count; i++) {
+        const struct calibration_run *run = &calibration->runs[i];
+        struct curve_kind alike = *kind;
+        alike.polls = run->streams > 1;
+        alike.awake = is_awake(run);
+        double workers = workers_of(run), alone_s = find_alone_s(calibration, &alike);
+        if (is_of_kind(run, &alike) && workers / run->ips > CROWDED * alone_s)
+            most = fmax(most, workers / other_of_larger_s(workers / run->ips, alone_s, CORNER));
+    }
+    return most;
+}
+
 static double find_most_ips(const struct curve_kind *kind, const struct calibration *calibration,
                             double share)
 {
     double bytes = (double)calibration->work.bytes;
     double most = smaller(launches_ips(kind, calibration), calibration->arithmetic_ips * share);
     most = smaller(most, per_s(calibration->both_bytes_per_s, bytes));
+    most = smaller(most, crowded_ips(kind, calibration));
     /* What was done can be done. */
     for (unsigned i = 0; i < calibration->run_count && share >= 1.0 && most > 0.0; i++)
         if (is_of_kind(&calibration->runs[i], kind))
@@ -126,18 +169,11 @@ static double staged_ips(const struct curve *curve, double threads)
     return per_s(ceiling_pageable_bytes(&point, curve->staged), (double)curve->staged->work.bytes);
 }
 
-/* The larger of two times. */
-static double larger_s(double one_s, double other_s)
-{
-    double longer = fmax(one_s, other_s), shorter = fmin(one_s, other_s);
-    return longer * pow(1.0 + pow(shorter / longer, CORNER), 1.0 / CORNER);
-}
-
 /* Without what is between the two. */
 static double plain_s(const struct curve *curve, double workers)
 {
     double most = smaller(curve->most_ips, staged_ips(curve, workers));
-    return larger_s(curve->alone_s, most > 0.0 ? workers / most : 0.0);
+    return larger_s(curve->alone_s, most > 0.0 ? workers / most : 0.0, CORNER);
 }
 
 static void add_knot(struct curve *curve, double workers, double factor)
@@ -202,7 +238,25 @@ static double added_s(const struct curve *curve, const struct curve *pinned, dou
 {
     double beside_s = curve_s(pinned, workers) + fmax(curve->alone_s - pinned->alone_s, 0.0);
     double staged = staged_ips(curve, workers);
-    return larger_s(beside_s, staged > 0.0 ? workers / staged : 0.0);
+    if (!curve->staged)
+        return larger_s(beside_s, workers * curve->memory_s, MEMORY_CORNER);
+    return larger_s(beside_s, staged > 0.0 ? workers / staged : 0.0, CORNER);
+}
+
+/* Processes share the host's memory: what the largest run with pageable copies takes beside what
+ * as many take without. */
+static double find_memory_s(const struct curve *curve, const struct curve *pinned)
+{
+    double most = curve_reach(curve);
+    return other_of_larger_s(curve_s(curve, most), curve_s(pinned, most), MEMORY_CORNER) / most;
+}
+
+static void add_added(struct curve *out, const struct curve *pinned, const struct curve *beyond,
+                      double workers)
+{
+    if (!has_knot(out, workers))
+        add_knot(out, workers,
+                 added_s(out, pinned, workers) * curve_s(beyond, workers) / plain_s(out, workers));
 }
 
 /* Between two runs with pageable memory those with pinned memory show how workers get in each
@@ -216,17 +270,18 @@ static void add_pinned(const struct curve_kind *kind, const struct calibration *
     curve_make(&pinned_kind, calibration, 1.0, &pinned);
     if (pinned.alone_s <= 0.0)
         return;
+    if (kind->mps && curve_reach(out) > 1.0)
+        out->memory_s = find_memory_s(out, &pinned);
     for (unsigned i = 0; i < out->count; i++) {
         beyond.workers[i] = out->workers[i];
         beyond.factor[i] = curve_s(out, out->workers[i]) / added_s(out, &pinned, out->workers[i]);
     }
-    for (unsigned i = 0; i < pinned.count; i++) {
-        double workers = pinned.workers[i];
-        if (!has_knot(out, workers) && workers < curve_reach(&beyond))
-            add_knot(out, workers,
-                     added_s(out, &pinned, workers) * curve_s(&beyond, workers) /
-                         plain_s(out, workers));
-    }
+    double reach = curve_reach(out);
+    for (unsigned i = 0; i < pinned.count; i++)
+        if (pinned.workers[i] < reach)
+            add_added(out, &pinned, &beyond, pinned.workers[i]);
+    for (double workers = 2.0; out->memory_s > 0.0 && workers < reach; workers *= 1.5)
+        add_added(out, &pinned, &beyond, workers);
 }
 
 void curve_make(const struct curve_kind *kind, const struct calibration *calibration, double share,
@@ -241,13 +296,15 @@ void curve_make(const struct curve_kind *kind, const struct calibration *calibra
         return;
     add_runs(kind, calibration, kind->awake, out);
     add_runs(kind, calibration, !kind->awake, out);
+    /* What is between is known of them: see add_pinned(). */
+    bool shares_memory = kind->memory == MEMORY_PAGEABLE && kind->mps;
     /* Those that a similar kind shows. */
     if (out->count < 2 && alike.memory == MEMORY_PAGEABLE && alike.sync == SYNC_NONE) {
         alike.sync = SYNC_STREAM;
         add_runs(&alike, calibration, kind->awake, out);
         add_runs(&alike, calibration, !kind->awake, out);
     }
-    if (out->count < 2) {
+    if (out->count < (shares_memory ? 1 : 2)) {
         alike.memory = MEMORY_PINNED;
         add_runs(&alike, calibration, kind->awake, out);
         add_runs(&alike, calibration, !kind->awake, out);
@@ -297,6 +354,11 @@ double curve_s(const struct curve *curve, double workers)
 double curve_factor(const struct curve *curve, double workers)
 {
     return curve_s(curve, workers) / plain_s(curve, workers);
+}
+
+double curve_memory_s(const struct curve *curve, double workers)
+{
+    return larger_s(curve->alone_s, workers * curve->memory_s, MEMORY_CORNER) - curve->alone_s;
 }
 
 double curve_reach(const struct curve *curve)

@@ -18,13 +18,14 @@ struct curve_kind {
     enum work_launch launch;
 };
 
-#define CURVE_KNOTS 8
+#define CURVE_KNOTS 16
 
 struct curve {
     double alone_s;  /* an iteration of one worker; 0: not known, and nothing else is */
     double most_ips; /* that the machine can do; 0: not known */
     const struct calibration *staged; /* whose staging limits it, less with many threads; or NULL */
-    unsigned count;                   /* of runs */
+    double memory_s; /* of pageable copies over MPS: that an iteration takes of the host's memory */
+    unsigned count;  /* of runs */
     double workers[CURVE_KNOTS], factor[CURVE_KNOTS]; /* in ascending order */
 };
 
@@ -37,6 +38,9 @@ double curve_s(const struct curve *curve, double workers);
 
 /* By how much that is more than the larger of the two. */
 double curve_factor(const struct curve *curve, double workers);
+
+/* What an iteration over MPS takes longer because that many share the host's memory. */
+double curve_memory_s(const struct curve *curve, double workers);
 
 /* The most workers of which a run of the kind shows anything, at least 1. */
 double curve_reach(const struct curve *curve);

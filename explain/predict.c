@@ -230,9 +230,9 @@ static double turn_s(const struct expected *expected)
     return graph_s + fmax(1.0 / shown_ips - kernels_s, SWITCH_S);
 }
 
-/* Processes that wait for the GPU's turn, and do the rest of an iteration beside each other: mean
- * value analysis of a closed network. A turn always takes as long, so that who comes finds half of
- * the one that goes on. */
+/* Processes that wait for the GPU's turn, and do the rest of an iteration beside each other, where
+ * pageable copies share the host's memory: mean value analysis of a closed network. A turn always
+ * takes as long, so that who comes finds half of the one that goes on. */
 static double sliced_ips(const struct expected *expected, double one_ips)
 {
     const struct calibration *calibration = expected->calibration;
@@ -241,10 +241,12 @@ static double sliced_ips(const struct expected *expected, double one_ips)
                                                  : calibration->single_stream_ips;
     double many = fmax(one_ips / fmax(alone, 1e-9), 1.0); /* more than one thread each */
     double in_turn_s = turn_s(expected) / many, rest_s = fmax(1.0 / one_ips - in_turn_s, 0.0);
+    bool pageable = point->memory == MEMORY_PAGEABLE;
     double waiting = 0.0, used = 0.0, ips = one_ips;
     for (unsigned n = 1; n <= point->processes && in_turn_s > 0.0; n++) {
         double there_s = in_turn_s * (1.0 + waiting - 0.5 * used);
-        ips = fmin(n / (there_s + rest_s), 1.0 / in_turn_s);
+        double beside_s = rest_s + (pageable ? curve_memory_s(&expected->paged, n - waiting) : 0.0);
+        ips = fmin(n / (there_s + beside_s), 1.0 / in_turn_s);
         used = ips * in_turn_s;
         waiting = ips * there_s;
     }

@@ -276,6 +276,74 @@ static void turns_with_pageable_copies(void **state)
     }
 }
 
+/* Processes share the host's memory, over MPS and in turns: fewer of them than the run has take
+ * longer, too, where it is the memory that holds that one up. */
+static void processes_share_the_hosts_memory(void **state)
+{
+    (void)state;
+    const double memory_s = 0.5 * PAGED_S;
+    struct calibration calibration =
+        with_pageable((struct calibration_run){.mps = true, .processes = 16, .threads = 1},
+                      hypot(truth_s(16, true, false), 16.0 * memory_s));
+    struct explain_point point = point_of(true, 8, 1);
+    point.memory = MEMORY_PAGEABLE;
+    assert_near_by(&point, &calibration, 8.0 / hypot(PAGED_S, 8.0 * memory_s), 0.1);
+    point = point_of(false, 4, 1);
+    point.memory = MEMORY_PAGEABLE;
+    point.launch = LAUNCH_GRAPH;
+    struct calibration unshared =
+        with_pageable((struct calibration_run){.mps = true, .processes = 16, .threads = 1},
+                      truth_s(16, true, false) + PAGED_S - ALONE_S);
+    struct calibration_run graph = {
+        .processes = 1, .threads = 1, .memory = MEMORY_PAGEABLE, .launch = LAUNCH_GRAPH};
+    add_run(&calibration, graph, PAGED_S);
+    add_run(&unshared, graph, PAGED_S);
+    assert_true(predict_ips(&point, &calibration) < 0.9 * predict_ips(&point, &unshared));
+}
+
+/* The launch of a graph with pageable copies waits itself, however the worker does afterwards. */
+static void graphs_with_pageable_copies_wait_in_their_launch(void **state)
+{
+    (void)state;
+    const struct calibration calibration = with_pageable(
+        (struct calibration_run){.processes = 1, .threads = 1, .launch = LAUNCH_GRAPH}, PAGED_S);
+    struct explain_point point = point_of(false, 1, 1);
+    point.memory = MEMORY_PAGEABLE;
+    point.launch = LAUNCH_GRAPH;
+    point.schedule = SCHEDULE_BLOCK;
+    assert_near_by(&point, &calibration, 1.0 / PAGED_S, 1e-9);
+    point.memory = MEMORY_PINNED;
+    assert_near_by(&point, &calibration, 1.0 / (0.9 * ALONE_S), 1e-9);
+    point.launch = LAUNCH_STREAM;
+    assert_near_by(&point, &calibration, 1.0 / (ALONE_S + ASLEEP_S), 1e-9);
+}
+
+/* Graphs that take much longer beside others than alone do all that the GPU can do, and fewer of
+ * them take no longer than that. */
+static void a_crowd_of_graphs_shows_what_the_gpu_does(void **state)
+{
+    (void)state;
+    struct calibration calibration = example();
+    double most = 8000.0;
+    add_run(&calibration,
+            (struct calibration_run){
+                .processes = 1, .threads = 1, .streams = 32, .launch = LAUNCH_GRAPH},
+            32.0 / most);
+    static const struct {
+        unsigned threads, streams;
+    } points[] = {{1, 12}, {1, 20}, {2, 32}, {4, 16}};
+    for (size_t i = 0; i < sizeof points / sizeof points[0]; i++) {
+        struct explain_point point = point_of(false, 1, points[i].threads);
+        point.streams = points[i].streams;
+        point.launch = LAUNCH_GRAPH;
+        assert_near_by(&point, &calibration, most, 0.03);
+    }
+    struct explain_point few = point_of(false, 1, 1);
+    few.streams = 4;
+    few.launch = LAUNCH_GRAPH;
+    assert_near_by(&few, &calibration, 4.0 / (0.9 * ALONE_S), 0.02);
+}
+
 /* Threads whose copies wait for each other wait asleep, and more of them do as much as 8. */
 static void copies_that_wait_take_no_cpu(void **state)
 {
@@ -396,6 +464,9 @@ int main(void)
         cmocka_unit_test(threads_of_one_process_over_mps),
         cmocka_unit_test(polling_threads_that_launch),
         cmocka_unit_test(turns_with_pageable_copies),
+        cmocka_unit_test(processes_share_the_hosts_memory),
+        cmocka_unit_test(graphs_with_pageable_copies_wait_in_their_launch),
+        cmocka_unit_test(a_crowd_of_graphs_shows_what_the_gpu_does),
         cmocka_unit_test(copies_that_wait_take_no_cpu),
         cmocka_unit_test(more_threads_wait_for_the_same_lock),
         cmocka_unit_test(pageable_memory_is_not_faster),
