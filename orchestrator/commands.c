@@ -204,8 +204,7 @@ static const struct {
     {"best", "tune"},        {"profile", "trace"},   {"timeline", "trace"},  {"capture", "record"},
     {"draw", "plot"},        {"figure", "plot"},     {"graph", "plot"},      {"chart", "plot"},
     {"why", "explain"},      {"analyze", "explain"}, {"diff", "compare"},    {"deploy", "emit"},
-    {"export", "emit"},      {"check", "doctor"},    {"info", "doctor"},     {"cat", "merge"},
-    {"version", "--version"}};
+    {"export", "emit"},      {"check", "doctor"},    {"info", "doctor"},     {"cat", "merge"}};
 
 /* The command that a mistyped name means, by its meaning, the whole name or the last word; NULL:
  * none. */

@@ -140,8 +140,11 @@ void help_print(FILE *out, const char *page)
     int written =
         fprintf(out, "\n  mpsweep %s%sCOMMAND --help", main_page ? "" : page, main_page ? "" : " ");
     fprintf(out, "%*s options and examples of a command\n", width + 3 - written, "");
-    if (main_page)
-        fputs("  mpsweep --version\n", out);
+    if (main_page) {
+        fprintf(out, "  %-*s what an option or a value is, as in 'mpsweep help rate'\n", width,
+                "mpsweep help WORD");
+        fputs("  mpsweep --version, -V\n", out);
+    }
     fputs("\nExit status\n", out);
     print_section(out, text, "EXIT STATUS");
 }
@@ -202,6 +205,37 @@ static void print_option(FILE *out, const struct option_row *row)
     print_indented(out, "", row->help);
     for (const struct option_choice *choice = NULL; (choice = next_explained(row, choice));)
         print_indented(out, choice_title(row, choice, form), choice->help);
+}
+
+static bool has_choice(const struct option_row *row, const char *word)
+{
+    for (const struct option_choice *choice = row->choices; choice && choice->word; choice++)
+        if (strcmp(choice->word, word) == 0)
+            return true;
+    return false;
+}
+
+bool help_print_word(FILE *out, const char *word)
+{
+    const char *name = word + (strncmp(word, "--", 2) == 0 ? 2 : 0);
+    bool any = false, named = false;
+    for (int i = 0; i < OPTION_COUNT; i++)
+        named |= strcmp(option_table[i].name, name) == 0;
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        const struct option_row *row = &option_table[i];
+        if (named ? strcmp(row->name, name) != 0 : !has_choice(row, name))
+            continue;
+        const char *separator = any ? "\n" : "";
+        any = true;
+        for (size_t c = 0; c < command_count; c++)
+            if (row->commands & (unsigned)commands[c].bit) {
+                fprintf(out, "%s%s", separator, commands[c].name);
+                separator = ", ";
+            }
+        fputc('\n', out);
+        print_option(out, row);
+    }
+    return any;
 }
 
 void help_print_command(FILE *out, const struct command *command)

@@ -16,5 +16,9 @@
 void help_print(FILE *out, const char *page);
 void help_print_command(FILE *out, const struct command *command);
 
+/* Prints each option that the word names, with or without its dashes, or that has it among its
+ * values, and the commands that take it. False: there is none. */
+bool help_print_word(FILE *out, const char *word);
+
 /* Prints a manual page in roff (man 7 groff_man). False: there is no such page. */
 bool help_print_manual(FILE *out, const char *page);

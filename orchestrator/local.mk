@@ -51,6 +51,16 @@ manual_pages = mpsweep.1 mpsweep-sweep.1 mpsweep-tune.1 mpsweep-trace.1 mpsweep-
     mpsweep-doctor.1 mpsweep-mps.1 mpsweep-slurm.1
 EXTRA_DIST += $(manual_texts)
 orchestrator/help.$(OBJEXT): $(manual_texts)
+
+# The commit, for --version: written again only where it has changed, and "" outside of a clone.
+orchestrator/main.$(OBJEXT): orchestrator/commit.h
+orchestrator/commit.h: FORCE
+	@commit=`test -e $(srcdir)/.git && git -C $(srcdir) rev-parse --short=12 HEAD 2>/dev/null`; \
+	echo "#define BUILD_COMMIT \"$$commit\"" >$@.new; \
+	if cmp -s $@.new $@; then rm -f $@.new; else mv -f $@.new $@; fi
+FORCE:
+.PHONY: FORCE
+CLEANFILES += orchestrator/commit.h
 man1_MANS = $(manual_pages)
 CLEANFILES += $(man1_MANS)
 $(manual_pages): mpsweep$(EXEEXT)

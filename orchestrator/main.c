@@ -13,6 +13,7 @@
 #include "config.h"
 #include "job/option_words.h"
 #include "orchestrator/commands.h"
+#include "orchestrator/commit.h"
 #include "orchestrator/console/report.h"
 #include "orchestrator/help.h"
 
@@ -220,7 +221,8 @@ static bool is_help(const char *word)
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
 }
 
-/* Prints the help of the words: nothing, a command, or a family of commands; or a manual page. */
+/* Prints the help of the words: nothing, a command, a family of commands, or what an option or a
+ * value is; or a manual page. */
 static int print_help(int count, char **words)
 {
     char name[64];
@@ -239,8 +241,20 @@ static int print_help(int count, char **words)
         help_print(stdout, HELP_MAIN);
     else if (command_is_family(words[0]) && (count == 1 || is_help(words[1])))
         help_print(stdout, words[0]);
+    else if (count == 1 && help_print_word(stdout, words[0]))
+        return EXIT_ALL_MEASURED;
     else
         return report(command_unknown(name));
+    return EXIT_ALL_MEASURED;
+}
+
+static int print_version(void)
+{
+    puts(PACKAGE_STRING);
+    printf("commit   %s\n", *BUILD_COMMIT ? BUILD_COMMIT : "not known: not built in a clone");
+    printf("CUDA     %s\n", BUILD_CUDA);
+    printf("kernels  %s\n", BUILD_KERNELS);
+    printf("servers  %s\n", BUILD_SERVERS);
     return EXIT_ALL_MEASURED;
 }
 
@@ -256,10 +270,9 @@ static int run_program(int argc, char **argv)
         return print_help(argc - 2, argv + 2);
     if (family && is_help(argv[2]))
         return print_help(1, argv + 1);
-    if (strcmp(argv[1], "--version") == 0) {
-        puts(PACKAGE_STRING);
-        return EXIT_ALL_MEASURED;
-    }
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0 ||
+        strcmp(argv[1], "version") == 0)
+        return print_version();
     snprintf(name, sizeof name, "%s%s%s", argv[1], family ? " " : "", family ? argv[2] : "");
     const struct command *command = command_find(name);
     if (!command)

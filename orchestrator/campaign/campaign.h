@@ -173,6 +173,16 @@ void campaign_mark(const struct campaign *campaign, json_t *record);
 /* An array of the records that there are, in the order of the plan; the caller releases it. */
 json_t *campaign_measured_points(const struct campaign *campaign);
 
+/* -- planned.c -- */
+
+/* An array of records of type "planned": this run's points among the plan's first count ones. NULL
+ * without memory. */
+json_t *campaign_planned(const struct campaign *campaign, size_t count);
+
+/* A record of type "plan": what the header of the results would be, how many points are known not to
+ * work, and "estimated_s" unless that is 0. Takes an open session; NULL without memory. */
+json_t *campaign_plan_record(struct campaign *campaign, double seconds);
+
 /* -- words.c: command lines to paste, without the name of the program -- */
 
 /* "sweep my.job", " --rounds 5" and " -- ./serve". */

@@ -9,7 +9,7 @@ orchestrator_campaign_libcampaign_a_SOURCES = \
     orchestrator/campaign/plugin.c orchestrator/campaign/plugin.h \
     orchestrator/campaign/results_file.c orchestrator/campaign/saturation.c \
     orchestrator/campaign/saturation.h orchestrator/campaign/shard.c orchestrator/campaign/shard.h \
-    orchestrator/campaign/words.c
+    orchestrator/campaign/planned.c orchestrator/campaign/words.c
 
 unit_tests += \
     tests/unit/campaign/test_bracket tests/unit/campaign/test_options \

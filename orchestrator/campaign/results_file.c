@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "files/file_name.h"
 #include "orchestrator/record/record.h"
 #include "orchestrator/campaign/internal.h"
 #include "orchestrator/results/point.h"
@@ -136,9 +137,10 @@ enum status campaign_claim_results(struct campaign *campaign, results_field *nee
     const char *path = campaign_output(campaign);
     if (!path)
         return STATUS_OK;
-    return options_switch(campaign->options, OPTION_RESUME)
-               ? results_continue(path, needed, &campaign->earlier, &campaign->writer)
-               : results_check_new(path, EXISTS_ADVICE);
+    if (options_switch(campaign->options, OPTION_RESUME))
+        return results_continue(path, needed, &campaign->earlier, &campaign->writer);
+    enum status status = file_name_check(path, "results", ".jsonl");
+    return status == STATUS_OK ? results_check_new(path, EXISTS_ADVICE) : status;
 }
 
 /* Makes the dated file. Two runs of one second get names of their own. */

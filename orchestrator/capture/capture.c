@@ -7,6 +7,7 @@
 
 #include "common/paths.h"
 #include "files/atomic_file.h"
+#include "files/file_name.h"
 #include "orchestrator/campaign/campaign.h"
 #include "orchestrator/capture/internal.h"
 #include "orchestrator/console/report.h"
@@ -54,8 +55,9 @@ static enum status choose(struct capture *capture, struct job *job)
         return status_set(STATUS_USAGE, "record needs a program: -- PROGRAM [ARGUMENT...]");
     if (!output)
         return status_set(STATUS_USAGE, "record needs --output FILE");
-    enum status status =
-        device_choice_check_single(options_text(options, OPTION_DEVICE), "a recording");
+    enum status status = file_name_check(output, "a job", ".job");
+    if (status == STATUS_OK)
+        status = device_choice_check_single(options_text(options, OPTION_DEVICE), "a recording");
     if (status == STATUS_OK)
         status = trace_check_program(job->command);
     if (status == STATUS_OK)

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdio.h>
 
+#include "files/file_name.h"
 #include "files/results_write.h"
 #include "orchestrator/console/report.h"
 #include "orchestrator/merge/internal.h"
@@ -37,7 +38,9 @@ int merge_command(const struct invocation *invocation)
     struct merge merge = {0};
     struct results_writer replaced = RESULTS_WRITER_NONE;
     sigset_t before;
-    enum status status = claim_output(output, force, &replaced);
+    enum status status = file_name_check(output, "results", ".jsonl");
+    if (status == STATUS_OK)
+        status = claim_output(output, force, &replaced);
     if (status == STATUS_OK)
         status = merge_read(&merge, invocation->operands, invocation->operand_count);
     if (status == STATUS_OK)

@@ -5,6 +5,7 @@
 
 #include "common/clock.h"
 #include "common/paths.h"
+#include "files/file_name.h"
 #include "files/results_write.h"
 #include "orchestrator/console/report.h"
 #include "orchestrator/probe/internal.h"
@@ -262,7 +263,9 @@ static int measure_all(struct probing *probing, uint64_t begin_ns)
     const char *output = options_text(probing->options, OPTION_PROBE_OUTPUT);
     const struct session_request request = {.device = options_text(probing->options, OPTION_DEVICE),
                                             .single = "a probe"};
-    enum status status = output ? results_check_new(output, EXISTS_ADVICE) : STATUS_OK;
+    enum status status = output ? file_name_check(output, "results", ".jsonl") : STATUS_OK;
+    if (status == STATUS_OK && output)
+        status = results_check_new(output, EXISTS_ADVICE);
     if (status == STATUS_OK)
         status = path_find(PATH_HELPER, "mpsweep-probe", probing->program, sizeof probing->program);
     if (status == STATUS_OK)

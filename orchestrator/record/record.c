@@ -189,3 +189,19 @@ json_t *record_beyond(const struct point *point, const struct mps_limits *limits
         json_object_set_new(record, "limits_found", json_string(limits->found));
     return record;
 }
+
+json_t *record_planned(const struct point *point, json_t *beyond)
+{
+    const struct measurement untried = {.status = STATUS_INFEASIBLE};
+    json_t *record = beyond ? json_copy(beyond) : record_point(point, &untried, 0.0);
+    if (!record)
+        return NULL;
+    json_object_set_new(record, "type", json_string("planned"));
+    json_object_del(record, "cuda_error");
+    json_object_del(record, "seconds");
+    if (beyond)
+        return record;
+    json_object_set_new(record, "status", json_string("planned"));
+    json_object_del(record, "error");
+    return record;
+}

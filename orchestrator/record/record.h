@@ -38,6 +38,10 @@ json_t *record_point(const struct point *point, const struct measurement *measur
 json_t *record_beyond(const struct point *point, const struct mps_limits *limits,
                       const struct mps_limits_row *row);
 
+/* Of a point of a plan that nothing was measured of: its settings, and "status": "planned"; or what
+ * record_beyond() made of it. NULL without memory. */
+json_t *record_planned(const struct point *point, json_t *beyond);
+
 /* "probes" or "points", of the records, by what their field has. */
 json_t *record_footer(int exit_status, const char *what, const json_t *records, const char *field,
                       double seconds);

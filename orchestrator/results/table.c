@@ -347,3 +347,15 @@ void table_print_json(FILE *out, const json_t *header, const json_t *calibration
     dump(out, tuning);
     dump(out, footer);
 }
+
+bool table_print_planned(FILE *out, const char *format, json_t *plan, json_t *planned)
+{
+    bool csv = strcmp(format, "csv") == 0, json = strcmp(format, "json") == 0;
+    if (csv)
+        table_print_csv(out, plan, planned);
+    else if (json)
+        table_print_json(out, plan, NULL, planned, NULL, NULL);
+    json_decref(plan);
+    json_decref(planned);
+    return csv || json;
+}

@@ -22,6 +22,10 @@ void table_print_csv(FILE *out, const json_t *header, const json_t *points);
 void table_print_json(FILE *out, const json_t *header, const json_t *calibrations,
                       const json_t *points, const json_t *tuning, const json_t *footer);
 
+/* What is planned, as CSV or JSON; plan, a record about all of it, may be NULL. False: the format is
+ * for people. Takes over both. */
+bool table_print_planned(FILE *out, const char *format, json_t *plan, json_t *planned);
+
 /* -- for other tables about points -- */
 
 /* The settings in which points differ: those get a column. */

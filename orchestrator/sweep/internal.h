@@ -9,9 +9,10 @@
 /* Seconds that what is left will take, about; 0 without memory. */
 double sweep_estimate_s(const struct campaign *campaign);
 
-/* On standard output: the points, one a line; and all of --dry-run, which needs an open session. */
+/* On standard output, in the format asked for: the points, one a line; and all of --dry-run, which
+ * needs an open session. */
 void sweep_print_list(const struct campaign *campaign);
-void sweep_print_plan(const struct campaign *campaign);
+void sweep_print_plan(struct campaign *campaign);
 
 /* On standard output, in the format asked for; program is as it was called. */
 void sweep_print_results(const struct campaign *campaign, const char *program, const json_t *points,

@@ -36,6 +36,9 @@ double sweep_estimate_s(const struct campaign *campaign)
 void sweep_print_list(const struct campaign *campaign)
 {
     char line[CAMPAIGN_LINE];
+    if (table_print_planned(stdout, options_text(campaign->options, OPTION_FORMAT), NULL,
+                            campaign_planned(campaign, campaign->plan.count)))
+        return;
     for (size_t i = 0; i < campaign->plan.count; i++)
         if (campaign_owns(campaign, i))
             puts(campaign_point_line(campaign, i, line));
@@ -56,10 +59,14 @@ static void print_spread(const struct campaign *campaign)
     puts("and so on; P×T is of one GPU");
 }
 
-void sweep_print_plan(const struct campaign *campaign)
+void sweep_print_plan(struct campaign *campaign)
 {
     char text[2048], duration[32];
     const struct session *session = &campaign->session;
+    if (table_print_planned(stdout, options_text(campaign->options, OPTION_FORMAT),
+                            campaign_plan_record(campaign, sweep_estimate_s(campaign)),
+                            campaign_planned(campaign, campaign->plan.count)))
+        return;
     for (unsigned i = 0; i < session->gpus->count; i++) {
         char name[GPU_NAME_TEXT], number[GPU_NAME_TEXT + 1] = "GPU:", cuda[SESSION_CUDA_TEXT];
         const struct device_info *gpu = gpu_at(session->gpus, i);

@@ -10,6 +10,7 @@
 
 #include "common/text.h"
 #include "files/atomic_file.h"
+#include "files/file_name.h"
 #include "orchestrator/plot/gnuplot.h"
 #include "orchestrator/record/record.h"
 #include "trace/chrome.h"
@@ -45,6 +46,8 @@ enum status trace_check_outputs(const struct trace *trace)
         return STATUS_USAGE;
     if (!json)
         return STATUS_OK;
+    if (file_name_check(json, "a timeline", ".json") != STATUS_OK)
+        return STATUS_USAGE;
     if (lstat(json, &info) == 0)
         return exists(json);
     if (errno != ENOENT)

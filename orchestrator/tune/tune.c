@@ -17,6 +17,7 @@
 #include "orchestrator/round/openloop.h"
 #include "orchestrator/record/record.h"
 #include "orchestrator/results/point.h"
+#include "orchestrator/results/table.h"
 #include "orchestrator/tune/internal.h"
 
 /* The finals are this many rounds with this window, more as long as the best may or may not meet a
@@ -400,6 +401,9 @@ static int run(struct tune *tune)
 static void print_list(const struct campaign *campaign, size_t count)
 {
     char line[CAMPAIGN_LINE];
+    if (table_print_planned(stdout, options_text(campaign->options, OPTION_FORMAT), NULL,
+                            campaign_planned(campaign, count)))
+        return;
     for (size_t i = 0; i < count; i++)
         puts(campaign_point_line(campaign, i, line));
 }
@@ -432,7 +436,10 @@ static int plan_and_run(struct tune *tune)
     status = make_search(tune);
     if (status != STATUS_OK)
         return report(status);
-    tune_print_plan(tune);
+    if (!table_print_planned(stdout, options_text(campaign->options, OPTION_FORMAT),
+                             campaign_plan_record(campaign, 0.0),
+                             campaign_planned(campaign, campaign->plan.count)))
+        tune_print_plan(tune);
     return EXIT_ALL_MEASURED;
 }
 

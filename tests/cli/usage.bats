@@ -16,8 +16,37 @@ load helper
     [ ! -s err ]
     grep -q 'mpsweep plot RESULTS' out
   done
-  expect 0 "$MPSWEEP" --version
-  grep -qE '^mpsweep [0-9]+\.[0-9]+' out
+}
+
+@test "the version names the commit, and what the build has" {
+  local word commit
+  for word in --version -V version; do
+    expect 0 "$MPSWEEP" $word
+    [ "$(cut -c1-9 out | tr -s ' \n' ' ')" = "$(printf 'mpsweep %s commit CUDA kernels servers ' \
+      "$(sed -n '1s/^mpsweep \(.\).*/\1/p' out)")" ] || fail "$(cat out)"
+    head -1 out | grep -qxE 'mpsweep [0-9]+\.[0-9]+\.[0-9]+'
+  done
+  commit=$(sed -n 's/^commit *//p' out)
+  grep -qxE '[0-9a-f]{12}|not known: not built in a clone' <<<"$commit"
+}
+
+@test "help about a word: a command, an option, a value" {
+  expect 0 "$MPSWEEP" help sweep
+  grep -q '^mpsweep sweep \[JOBFILE\]' out
+  local word
+  for word in rate --rate; do
+    expect 0 "$MPSWEEP" help $word
+    [ "$(head -1 out)" = "sweep, tune, trace" ]
+    grep -q -- '--rate closed|R|max-under-pN=TIME' out
+  done
+  # What is an option of two kinds has both.
+  expect 0 "$MPSWEEP" help target
+  [ "$(head -1 out)" = emit ]
+  expect 0 "$MPSWEEP" help pageable
+  grep -q -- '--memory pinned|pageable' out
+  expect 0 "$MPSWEEP" help format
+  [ "$(grep -c -- '--format' out)" -gt 2 ]
+  refused "unknown command 'frobnicate'" "$MPSWEEP" help frobnicate
 }
 
 @test "unknown command" {
@@ -73,6 +102,37 @@ load helper
   printf '[global]\nduration = 90ms\nmax-duration = 2m\n' >times.job
   refused "max-duration of 120 s is more than 30 times duration of 0.09 s" "$MPSWEEP" sweep times.job
   refused "'5' is not a value of max-p99: .* with its unit" "$MPSWEEP" tune --max-p99 5
+}
+
+@test "a results file, a timeline or a job with the name of another kind of file is refused" {
+  refused "'out.csv' is not a name for results: name it .jsonl" "$MPSWEEP" sweep "${TINY[@]}" -o out.csv
+  refused "'csv' is not a name for results: name it .jsonl \(--format is what is printed\)" \
+    "$MPSWEEP" sweep "${TINY[@]}" --output csv
+  refused "'t.svg' is not a name for results" "$MPSWEEP" tune --device emulated -o t.svg
+  refused "'p.json' is not a name for results" "$MPSWEEP" probe copy-block --device emulated -o p.json
+  refused "'all.json' is not a name for results" "$MPSWEEP" merge a.jsonl -o all.json
+  refused "'t.svg' is not a name for a timeline: name it .json \(--figure FILE draws it\)" \
+    "$MPSWEEP" trace --device emulated -l threads:1 -o t.svg
+  refused "'r.jsonl' is not a name for a job: name it .job" \
+    "$MPSWEEP" record --device emulated -o r.jsonl -- true
+  [ -z "$(ls | grep -vx 'out\|err')" ]
+}
+
+@test "a list and a dry run have the format that is asked for" {
+  local command
+  for command in sweep tune; do
+    expect 0 "$MPSWEEP" $command --device emulated -l threads:1,2 --kernels 5 --list -f json
+    jq -se 'length > 1 and all(.type == "planned" and .status == "planned" and .kernels == 5)
+      and (map(.id) == [range(length)])' out
+    expect 0 "$MPSWEEP" $command --device emulated -l threads:1,2 --kernels 5 --dry-run -f json
+    jq -se '.[0].type == "plan" and .[0].gpu.emulated and .[0].plan == length - 1
+      and (.[1:] | all(.type == "planned"))' out
+    expect 0 "$MPSWEEP" $command --device emulated -l threads:1,2 --list -f csv
+    head -1 out | grep -q '^layout,processes,threads'
+    [ "$(grep -c '^threads,.*,planned,' out)" -eq "$(grep -c '^threads,' out)" ]
+  done
+  expect 0 "$MPSWEEP" sweep --device emulated -l threads:1,2 --dry-run -f json
+  jq -se '.[0].estimated_s > 0 and .[0].infeasible == 0' out
 }
 
 # Words of the command line, then a pattern of the error.
@@ -327,6 +387,7 @@ takes_all() {
       continue
     fi
     value=$(good_value "$name" "$rest")
+    [ "$command $name" = "trace output" ] && value=new.json
     extra=(--list)
     [ "$name" = emit-dir ] && extra+=(--emit env)
     [ "$name" = publish ] && extra+=(-o new.jsonl)
@@ -381,7 +442,7 @@ takes_all() {
   command -v groff >/dev/null || skip "no groff here"
   local page count=0
   : >warnings
-  for page in mpsweep $("$MPSWEEP" help | sed -n 's/^  mpsweep \([a-z][a-z]*\) .*/\1/p'); do
+  for page in mpsweep $("$MPSWEEP" help | sed -n '/^  mpsweep help /d; s/^  mpsweep \([a-z][a-z]*\) .*/\1/p'); do
     count=$((count + 1))
     "$MPSWEEP" help --manual "$page" >"$page.1"
     groff -man -ww -z -Tutf8 -K utf8 "$page.1" 2>>warnings

@@ -1,0 +1,28 @@
+/* A plan as records, for lists that programs read. */
+#include "orchestrator/campaign/campaign.h"
+#include "orchestrator/record/record.h"
+
+json_t *campaign_planned(const struct campaign *campaign, size_t count)
+{
+    json_t *planned = json_array();
+    for (size_t i = 0; i < count; i++)
+        if (campaign_owns(campaign, i))
+            json_array_append_new(planned, record_planned(&campaign->plan.points[i],
+                                                          campaign->records[i]));
+    return planned;
+}
+
+json_t *campaign_plan_record(struct campaign *campaign, double seconds)
+{
+    if (campaign_make_header(campaign, false) != STATUS_OK)
+        return NULL;
+    json_t *record = json_copy(campaign->header);
+    if (!record)
+        return NULL;
+    json_object_set_new(record, "type", json_string("plan"));
+    json_object_set_new(record, "infeasible",
+                        json_integer((json_int_t)campaign_count_beyond(campaign)));
+    if (seconds > 0.0)
+        json_object_set_new(record, "estimated_s", json_real(seconds));
+    return record;
+}
