@@ -158,21 +158,14 @@ static enum status translate_durations(struct capture *capture, const struct rep
     return status;
 }
 
-/* As it is, and then with durations that fit, if kernels can have these. */
-static enum status measure_workload(struct capture *capture)
+/* Measures what the workload is now, but `before` if kernels cannot have its durations. */
+static enum status measure_workload(struct capture *capture, const struct workload *before)
 {
     struct replay replay;
-    struct workload before = capture->workload.workload;
+    struct workload *workload = &capture->workload.workload;
     enum status status = prepare(capture, &replay);
-    if (status == STATUS_OK)
-        status = translate_durations(capture, &replay);
-    if (status == STATUS_OK) {
-        release(&replay);
-        status = prepare(capture, &replay);
-    }
-    if (status == STATUS_UNSUPPORTED &&
-        memcmp(&before, &capture->workload.workload, sizeof before) != 0) {
-        capture->workload.workload = before;
+    if (status == STATUS_UNSUPPORTED && memcmp(before, workload, sizeof *before) != 0) {
+        *workload = *before;
         release(&replay);
         status = prepare(capture, &replay);
     }
@@ -180,6 +173,91 @@ static enum status measure_workload(struct capture *capture)
         status = measure(capture, &replay);
     release(&replay);
     return status;
+}
+
+/* -- as long as the program ------------------------------------------------------------------- */
+
+/* How often the workload is made to fit better, and how near is near enough. */
+#define FITS 3
+#define FITTED_REL 0.02
+
+static bool is_host(const struct workload_step *step)
+{
+    return step->kind == STEP_BUSY || step->kind == STEP_THINK;
+}
+
+/* What can be made longer or shorter. */
+static double adjustable_ns(const struct workload *workload, bool host)
+{
+    double sum_ns = 0.0;
+    for (unsigned i = 0; i < workload->count; i++) {
+        const struct workload_step *step = &workload->steps[i];
+        if (host && is_host(step))
+            sum_ns += (double)step->amount;
+        else if (!host && step->kind == STEP_COMPUTE)
+            sum_ns += (double)step->asked_ns * step->count;
+    }
+    return sum_ns;
+}
+
+static void scale(struct workload *workload, bool host, double by)
+{
+    for (unsigned i = 0; i < workload->count; i++) {
+        struct workload_step *step = &workload->steps[i];
+        if (host && is_host(step))
+            step->amount = capture_rounded(fmax(1.0, (double)step->amount * by));
+        else if (!host && step->kind == STEP_COMPUTE)
+            step->asked_ns = capture_rounded((double)step->asked_ns * by);
+    }
+}
+
+/* Makes an iteration longer by so much, or shorter: in the host's times where the program's host
+ * keeps the GPU waiting, else in the kernels. What one cannot give the other does. */
+static void lengthen(struct workload *workload, double by_ns, bool host)
+{
+    for (int i = 0; i < 2 && by_ns != 0.0; i++, host = !host) {
+        double has_ns = adjustable_ns(workload, host);
+        double to_ns = fmax(has_ns + by_ns, host ? 0.0 : LEAST_LEFT * has_ns);
+        if (has_ns <= 0.0)
+            continue;
+        scale(workload, host, to_ns / has_ns);
+        by_ns -= to_ns - has_ns;
+    }
+}
+
+/* A trace shows what an iteration does, but not how long it takes without it: tracing makes the
+ * host slower, and the gaps between kernels longer. That is known of the whole iteration only, so
+ * the workload is measured and its times corrected. The best is kept. */
+static enum status fit(struct capture *capture, double host_ns)
+{
+    bool host = host_ns > captured_wait_ns(&capture->iteration);
+    enum status status = STATUS_OK;
+    for (int i = 0; i < FITS && status == STATUS_OK; i++) {
+        struct workload best = capture->workload.workload;
+        double best_ns = capture->replay_ns, off = capture_difference(capture);
+        if (!isfinite(off) || fabs(off) <= FITTED_REL)
+            break;
+        lengthen(&capture->workload.workload, capture->program_ns - capture->replay_ns, host);
+        status = measure_workload(capture, &best);
+        if (status == STATUS_OK && fabs(capture_difference(capture)) >= fabs(off)) {
+            capture->workload.workload = best;
+            capture->replay_ns = best_ns;
+            break;
+        }
+    }
+    return status;
+}
+
+/* Measures the workload with the durations that CUPTI finds to be the program's. */
+static enum status translate_and_measure(struct capture *capture)
+{
+    struct replay replay;
+    const struct workload before = capture->workload.workload;
+    enum status status = prepare(capture, &replay);
+    if (status == STATUS_OK)
+        status = translate_durations(capture, &replay);
+    release(&replay);
+    return status == STATUS_OK ? measure_workload(capture, &before) : status;
 }
 
 /* What tracing took is in the host's times: what the iteration was longer with it, but no more than
@@ -239,7 +317,9 @@ enum status capture_replay(struct capture *capture)
                               "nothing to record",
                               capture->job->command[0]);
         if (status == STATUS_OK)
-            status = measure_workload(capture);
+            status = translate_and_measure(capture);
+        if (status == STATUS_OK)
+            status = fit(capture, choice.host_scale * captured_host_ns(&capture->iteration));
         if (status != STATUS_UNSUPPORTED || choice.least_kernel_ns >= SHORTEST_NS)
             return status;
         choice.least_kernel_ns = choice.least_kernel_ns ? 2 * choice.least_kernel_ns : 1500;
