@@ -157,11 +157,16 @@ void sweep_print_closing(const struct campaign *campaign, const char *program, c
     struct entry *entries = calloc(most, sizeof *entries);
     char **works = calloc(most, sizeof *works);
     struct closing closing = {.program = program};
+    char *published = NULL;
     if (entries && works) {
         size_t count = find_entries(points, entries, works);
         char *best = best_text(campaign, entries, count);
         closing.best = best ? best : "";
         closing.saved = campaign->writer.fd >= 0 ? campaign_output(campaign) : NULL;
+        /* The name that the file gets when all is done. */
+        if (!interrupted && options_text(campaign->options, OPTION_PUBLISH) &&
+            sweep_final_name(campaign, &published) == STATUS_OK)
+            closing.saved = published;
         if (interrupted)
             closing_take(&closing, campaign_resume_words(campaign, "sweep", OPTION_SWEEP));
         else if (campaign->writer.regular)
@@ -171,6 +176,7 @@ void sweep_print_closing(const struct campaign *campaign, const char *program, c
         for (size_t i = 0; i < count; i++)
             free(works[i]);
     }
+    free(published);
     free(entries);
     free(works);
 }

@@ -25,6 +25,10 @@ void sweep_print_closing(const struct campaign *campaign, const char *program, c
 /* Whether --publish, if given, can be done, before anything is measured. After campaign_deal(). */
 enum status sweep_check_publish(const struct campaign *campaign);
 
+/* The name of --publish, which is given, "{shard}" filled in as in that of the results; to be freed.
+ * STATUS_USAGE, STATUS_MEMORY. */
+enum status sweep_final_name(const struct campaign *campaign, char **out);
+
 /* Gives the results their final name, if that was asked for and, by result, every point has a
  * record. Nothing can be written to them afterwards. Errors as of atomic_file_publish(). */
 enum status sweep_publish(struct campaign *campaign, int result);

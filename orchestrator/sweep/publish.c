@@ -8,8 +8,7 @@
 #include "orchestrator/plan/placeholders.h"
 #include "orchestrator/sweep/internal.h"
 
-/* The name, "{shard}" filled in as in that of the results; to be freed. */
-static enum status final_name(const struct campaign *campaign, char **out)
+enum status sweep_final_name(const struct campaign *campaign, char **out)
 {
     const char *name = options_text(campaign->options, OPTION_PUBLISH);
     const struct placeholders values = {.shard = campaign->shard.index};
@@ -30,7 +29,7 @@ enum status sweep_check_publish(const struct campaign *campaign)
         return STATUS_OK;
     if (!campaign_output(campaign))
         return status_set(STATUS_USAGE, "--publish needs --output FILE, which it renames");
-    enum status status = final_name(campaign, &name);
+    enum status status = sweep_final_name(campaign, &name);
     if (status != STATUS_OK)
         return status;
     if (lstat(name, &taken) == 0)
@@ -65,7 +64,7 @@ enum status sweep_publish(struct campaign *campaign, int result)
         return STATUS_OK;
     enum status status = check_ours(campaign);
     if (status == STATUS_OK)
-        status = final_name(campaign, &name);
+        status = sweep_final_name(campaign, &name);
     if (status != STATUS_OK)
         return status;
     /* The file keeps its lock until it has its name: a run that is queued again must not go on with

@@ -91,6 +91,13 @@ next() { closing | sed -E 's/^Next /     /' | sed -n "s|^ *\($MPSWEEP $1 .*\)|\1
   [ ! -e mpsweep-results ]
 }
 
+@test "results that are published have their final name" {
+  measured "$MPSWEEP" sweep "${SWEEP[@]}" -o begun.jsonl --publish done.jsonl
+  [ "$(saved)" = done.jsonl ]
+  [ -e done.jsonl ]
+  next explain | grep -q "explain done.jsonl$"
+}
+
 @test "what measures nothing saves nothing" {
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" --list
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" --dry-run
