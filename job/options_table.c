@@ -291,7 +291,8 @@ const struct option_row option_table[OPTION_COUNT] = {
      "closed|R|max-under-pN=TIME", WORK,
      "closed: each worker starts its next iteration at once. R: iterations a second are\n"
      "offered to all workers together, and latency counts from the planned start.\n"
-     "max-under-p99=5ms: search the highest such rate (p50, p90, p99, p999; us, ms, s).",
+     "max-under-p99=5ms: search the highest such rate (p50, p90, p99, p999; us, ms, s); tune\n"
+     "searches the layout that holds the highest.",
      .setting = {.type = SETTING_RATE, .recorded = PLACE_NOWHERE, .label = "%s"}},
     {OPTION_ARRIVAL, "arrival", 0, OPTION_KIND_CHOICE, OPTION_AXIS, SWEEP,
      CHOICES({"constant", "evenly spaced"},

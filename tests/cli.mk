@@ -14,6 +14,7 @@ slow_tests = \
 # These do not depend on the place of the sources: distcheck leaves them out.
 long_tests = \
     tests/cli/tune.bats \
+    tests/cli/tune_rate.bats \
     tests/cli/tune_streams.bats \
     tests/cli/tune_time.bats \
     tests/cli/tune_verdicts.bats \

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "common/clock.h"
 #include "orchestrator/campaign/bracket.h"
 #include "orchestrator/round/openloop.h"
 
@@ -65,6 +66,43 @@ static enum status infeasible(const struct point *point, const struct saturation
              rate_time_text(last->latency_us * 1e3, latency, sizeof latency),
              rate_text(last->rate_units, rate, sizeof rate),
              rate_time_text((double)point->goal.latency_ns, limit, sizeof limit));
+    return STATUS_OK;
+}
+
+/* It does less than what another point holds. */
+static enum status beaten(const struct point *point, const struct saturation *search,
+                          struct round_result *out)
+{
+    char latency[32], limit[32], rate[32], capacity[32];
+    const struct saturation_step *last = search->count ? &search->steps[search->count - 1] : NULL;
+    round_result_release(out);
+    *out = (struct round_result){.status = STATUS_INFEASIBLE};
+    rate_text(search->beat_units, rate, sizeof rate);
+    if (last)
+        snprintf(out->error, sizeof out->error,
+                 "%s of %s at %s/s exceeds %s, and another layout holds that rate",
+                 rate_percentile_name(point->goal.permille),
+                 rate_time_text(last->latency_us * 1e3, latency, sizeof latency), rate,
+                 rate_time_text((double)point->goal.latency_ns, limit, sizeof limit));
+    else
+        snprintf(
+            out->error, sizeof out->error,
+            "it does %s/s in a closed loop, and another layout holds %s/s",
+            rate_text((uint64_t)(search->capacity_ips * RATE_UNITS), capacity, sizeof capacity),
+            rate);
+    return STATUS_OK;
+}
+
+static bool is_late(const struct saturation *search)
+{
+    return search->until_ns && clock_now_ns() >= search->until_ns;
+}
+
+static enum status out_of_time(struct round_result *out)
+{
+    round_result_release(out);
+    *out = (struct round_result){.status = STATUS_TIMEOUT};
+    snprintf(out->error, sizeof out->error, "there was no time to search its rate");
     return STATUS_OK;
 }
 
@@ -138,6 +176,12 @@ static enum status search_rate(const struct searching *searching, const struct t
         return status;
     bool reused = out->reused;
     double ready_s = out->ready_s;
+    /* Its workers are there: what counts is when it has to end. */
+    struct round_limits later = *searching->limits;
+    struct searching rest = *searching;
+    later.ready_by_ns = search->until_ns;
+    rest.limits = &later;
+    search->capacity_ips = out->throughput_ips;
     double capacity = out->throughput_ips * RATE_UNITS * CAPACITY_SHARE;
     double least =
         STEP_SAMPLES_LEAST * 1e9 / (double)searching->limits->max_duration_ns * RATE_UNITS;
@@ -146,19 +190,26 @@ static enum status search_rate(const struct searching *searching, const struct t
         .failed_units = (uint64_t)capacity + 2,
         .lowest_units = (uint64_t)fmin(fmax(capacity * LOWEST_SHARE, least), capacity / 2),
     };
-    for (uint64_t next = 0; (next = bracket_next(&bracket)) > 0;) {
+    uint64_t next = search->beat_units ? search->beat_units : bracket_next(&bracket);
+    if (search->beat_units >= bracket.failed_units)
+        return beaten(point, search, out);
+    for (; next > 0 && !is_late(search); next = bracket_next(&bracket)) {
         char rate[32], step[48];
         snprintf(step, sizeof step, "%s/s", rate_text(next, rate, sizeof rate));
         open.work.rate_units = next;
         open.work.arrival_seed = seed_of(point, 0, search->count + 1);
         round_result_release(out);
-        status = run_step(searching, &open, turn, step, out);
+        status = run_step(&rest, &open, turn, step, out);
         if (status != STATUS_OK || out->status != STATUS_OK)
             return status;
         bool held = openloop_holds(&point->goal, out);
         note(search, point, out, next, held);
         bracket_note(&bracket, next, held);
+        if (next == search->beat_units && !held)
+            return beaten(point, search, out);
     }
+    if (bracket.held_units == 0 && next > 0)
+        return out_of_time(out);
     if (bracket.held_units == 0)
         return infeasible(point, search, out);
     search->rate_units = bracket.held_units;
@@ -187,7 +238,9 @@ static enum status search_and_measure(const struct searching *searching, const s
         reused = out->reused;
         ready_s = out->ready_s;
         round_result_release(out);
+        full.ready_by_ns = search->until_ns;
     }
+    bool lowers = searched || search->lowers;
     if (point->goal.permille) {
         copy.work.rate_units = search->rate_units;
         full.samples = point->goal.permille == 999 ? OPENLOOP_SAMPLES_P999 : OPENLOOP_SAMPLES;
@@ -196,13 +249,15 @@ static enum status search_and_measure(const struct searching *searching, const s
     for (unsigned correction = 0;; correction++) {
         searching->progress(searching->data, searched ? "full window" : "");
         enum status status = round_run_on(searching->session, &copy, &full, searching->crew,
-                                          searched ? &steps : turn, out);
+                                          lowers ? &steps : turn, out);
         /* The steps' own workers had served no other point. */
-        if (searched && out->reused) {
+        if ((searched || correction > 0) && out->reused) {
             out->reused = reused;
             out->ready_s = ready_s;
         }
-        if (!searched || status != STATUS_OK || out->status != STATUS_OK ||
+        reused = out->reused;
+        ready_s = out->ready_s;
+        if (!lowers || status != STATUS_OK || out->status != STATUS_OK ||
             correction == CORRECTIONS || out->window.stall.workers ||
             openloop_holds(&point->goal, out))
             return status;

@@ -19,7 +19,9 @@ typedef void (*saturation_progress)(void *data, const char *step);
  * One round of a point with whatever loop it has; the first one of a point with a goal searches
  * before, and notes its steps in the measurement. Returns and fills out as round_run_on() does, and
  * leaves the crew as it does. Where not even the lowest rate holds, out->status is
- * STATUS_INFEASIBLE.
+ * STATUS_INFEASIBLE; so it is where the rate to be beaten does not
+ * (measurement->search.beat_units), which is tried first. STATUS_TIMEOUT: until_ns came before any
+ * rate held.
  */
 enum status saturation_run(struct session *session, const struct point *point,
                            const struct round_limits *limits, struct crew *crew,

@@ -26,6 +26,10 @@ static void add_goal(json_t *rate, const struct point *point, const struct satur
                                                "held", (int)step->held, "seconds", step->seconds));
     }
     json_object_set_new(rate, "search", steps);
+    if (search->capacity_ips > 0.0)
+        json_object_set_new(rate, "capacity_ips", json_real(search->capacity_ips));
+    if (search->beat_units)
+        json_object_set_new(rate, "to_beat_ips", json_real(ips_of(search->beat_units)));
 }
 
 static void add_counts(json_t *rate, const struct measurement *measurement)

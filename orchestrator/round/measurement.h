@@ -19,6 +19,12 @@ struct saturation_step {
  */
 struct saturation {
     uint64_t rate_units; /* what was found, 0: nothing yet */
+    double capacity_ips; /* of the closed loop; 0: not known */
+    /* Asked for, each 0 if it is not: a point that does not hold this rate is of no interest; no
+     * step begins later; and a found rate is lowered where a later round does not hold it. */
+    uint64_t beat_units;
+    uint64_t until_ns;
+    bool lowers;
     unsigned count;
     struct saturation_step steps[SATURATION_STEPS];
 };

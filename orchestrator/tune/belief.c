@@ -212,7 +212,8 @@ static void observe_rounds(const struct tune_search *search, size_t point, size_
     double sum = 0.0;
     for (unsigned i = 0; i < state->rounds; i++)
         sum += log(state->values[i]);
-    gp_observe(gp, column, true, sum / state->rounds, round_noise(search) / sqrt(state->rounds));
+    double noise = hypot(round_noise(search) / sqrt(state->rounds), search->rules.resolution / 2.0);
+    gp_observe(gp, column, true, sum / state->rounds, noise);
 }
 
 /* A process over known points only, best first as they are; columns are their places in `known`. */

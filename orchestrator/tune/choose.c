@@ -54,6 +54,11 @@ double tune_seconds_of(const struct tune_search *search, size_t point, double wi
            costs->process_s * search->candidates[point].processes;
 }
 
+double tune_look_seconds(const struct tune_search *search, size_t point)
+{
+    return tune_seconds_of(search, point, search->look_s) + search->costs.search_s;
+}
+
 /* -- what is worth a measurement at all -------------------------------------------------------- */
 
 static unsigned streams_of(const struct tune_candidate *one)
@@ -284,7 +289,9 @@ static bool set_choice(struct tune_search *search, struct choice *out)
     if (!out->open || !out->fits)
         return false;
     for (size_t i = 0; i < search->count; i++) {
-        bool again = tune_may_win(search, i) && !search->states[i].dropped;
+        /* A search of a rate shows all that there is to see. */
+        bool again = tune_may_win(search, i) && !search->states[i].dropped &&
+                     search->rules.resolution <= 0.0;
         if (again || (is_open(search, best, i) && !has_dead_setting(search, i)))
             out->open[out->count++] = i;
     }
@@ -317,8 +324,7 @@ static void add_plainest(const struct choice *choice, double seconds_most, struc
             plainest = point;
     }
     bool first = !search->rules.predicted && search->known_count + search->refused_count == 0;
-    if (!first || plainest == TUNE_NO_POINT ||
-        tune_seconds_of(search, plainest, search->look_s) > seconds_most)
+    if (!first || plainest == TUNE_NO_POINT || tune_look_seconds(search, plainest) > seconds_most)
         return;
     tune_add(batch, plainest, search->look_s);
     gp_suppose(choice->gp, plainest, choice->noise);
@@ -327,7 +333,7 @@ static void add_plainest(const struct choice *choice, double seconds_most, struc
 static size_t most_of_a_crew(const struct tune_search *search, double window_s)
 {
     const struct tune_costs *costs = &search->costs;
-    double as_long = costs->start_s / fmax(held_seconds(costs, window_s), 1e-3);
+    double as_long = costs->start_s / fmax(held_seconds(costs, window_s) + costs->search_s, 1e-3);
     return search->rules.program ? (size_t)fmin(fmax(as_long, CREW_MOST), DEAR_CREW_MOST)
                                  : CREW_MOST;
 }
@@ -344,7 +350,7 @@ bool tune_choose(struct tune_search *search, double seconds_most, struct tune_ba
     if (made)
         add_plainest(&choice, seconds_most, batch);
     if (batch->count > 0)
-        spent_s = tune_seconds_of(search, batch->items[0].point, window_s);
+        spent_s = tune_look_seconds(search, batch->items[0].point);
     size_t crew_most = most_of_a_crew(search, window_s);
     while (made && batch->count < crew_most) {
         size_t first = TUNE_NO_POINT, joins = TUNE_NO_POINT;
@@ -354,7 +360,7 @@ bool tune_choose(struct tune_search *search, double seconds_most, struct tune_ba
             if (!(gain > (is_untried(&choice, i) ? least : GAIN_LEAST)))
                 continue;
             size_t point = choice.open[i];
-            double alone_s = tune_seconds_of(search, point, window_s);
+            double alone_s = tune_look_seconds(search, point);
             if (alone_s > seconds_most)
                 *too_dear = true;
             else if (gain / alone_s > first_rate) {
@@ -363,7 +369,8 @@ bool tune_choose(struct tune_search *search, double seconds_most, struct tune_ba
                 first_s = alone_s;
             }
             int more = batch->count > 0 ? processes_to_add(search, batch, point) : -1;
-            double with_s = held_seconds(&search->costs, window_s) + search->costs.process_s * more;
+            double with_s = held_seconds(&search->costs, window_s) + search->costs.search_s +
+                            search->costs.process_s * more;
             if (more >= 0 && spent_s + with_s <= seconds_most && gain / with_s > join_rate) {
                 join_rate = gain / with_s;
                 joins = point;
@@ -414,7 +421,7 @@ void tune_look_ahead(struct tune_search *search, double share, double *chance, d
             break;
         /* Those that may be better stand or fall together: layouts of a plateau are alike. */
         *chance = fmax(*chance, most);
-        *seconds += tune_seconds_of(search, choice.open[likeliest], search->look_s);
+        *seconds += tune_look_seconds(search, choice.open[likeliest]);
         gp_suppose(choice.gp, choice.open[likeliest], choice.noise);
         choice.fits[likeliest] = 0.0;
     }

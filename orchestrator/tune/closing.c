@@ -45,7 +45,8 @@ void tune_print_closing(const struct tune *tune)
     const struct campaign *campaign = &tune->campaign;
     struct closing closing = {.program = tune->program};
     if (strcmp(options_text(campaign->options, OPTION_FORMAT), "table") != 0) {
-        char *words = tune->interrupted ? campaign_resume_words(campaign, "tune", OPTION_TUNE) : NULL;
+        char *words =
+            tune->interrupted ? campaign_resume_words(campaign, "tune", OPTION_TUNE) : NULL;
         if (words && !options_switch(campaign->options, OPTION_QUIET))
             fprintf(stderr, "mpsweep: to continue: %s %s\n", tune->program, words);
         free(words);
@@ -56,7 +57,8 @@ void tune_print_closing(const struct tune *tune)
     closing.saved = campaign->writer.fd >= 0 ? campaign_output(campaign) : NULL;
     if (tune->interrupted) {
         closing_take(&closing, campaign_resume_words(campaign, "tune", OPTION_TUNE));
-    } else if (campaign->writer.regular && json_is_object(json_object_get(tune->record, "winner"))) {
+    } else if (campaign->writer.regular &&
+               json_is_object(json_object_get(tune->record, "winner"))) {
         if (tune_space_can_calibrate(&tune->space))
             closing_add(&closing, "explain", closing.saved, "");
         closing_add(&closing, "plot", closing.saved, " --figure search --output picture.svg");

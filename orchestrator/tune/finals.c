@@ -27,6 +27,9 @@
 #define PERCENTILE_SAMPLES 500.0
 #define LONGEST_FINAL 8.0
 
+/* Iterations that the window of a searched rate offers. */
+#define RATE_SAMPLES 1000.0
+
 /* -- time -------------------------------------------------------------------------------------- */
 
 /* How long a window of the finals should be for the percentile, where that counts. */
@@ -34,6 +37,8 @@ static double percentile_s(const struct tune_search *search, size_t point)
 {
     const struct tune_rules *rules = &search->rules;
     double ips = search->states[point].seen.ips;
+    if (rules->resolution > 0.0 && ips > 0.0)
+        return fmin(RATE_SAMPLES / ips, TUNE_RATE_LONGEST * rules->final_s);
     if (rules->max_p99_us <= 0.0 || ips <= 0.0)
         return 0.0;
     double window_s = PERCENTILE_SAMPLES / ips / rules->rounds_least;

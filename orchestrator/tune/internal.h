@@ -8,6 +8,7 @@
 #pragma once
 
 #include "orchestrator/campaign/campaign.h"
+#include "orchestrator/round/measurement.h"
 #include "orchestrator/tune/costs.h"
 #include "orchestrator/tune/search.h"
 #include "orchestrator/tune/space.h"
@@ -18,6 +19,7 @@ struct tune_point {
     enum tune_stage stage;           /* the last one in which it was measured */
     double window_s;                 /* of the batch */
     size_t index;                    /* of the point in the search */
+    struct saturation search;        /* of its rate, where one is searched for */
     size_t looked;                   /* on all GPUs: the candidate that it is on one */
 };
 
@@ -50,8 +52,9 @@ struct tune {
     struct tune_point *points; /* of the space, one each */
     unsigned order;            /* measurements so far, those of earlier runs included */
     unsigned batches;
-    bool guided; /* by a calibration */
-    bool late;   /* the budget was over before the search was */
+    uint64_t best_units; /* the highest rate that a layout was seen to hold; 0: none */
+    bool guided;         /* by a calibration */
+    bool late;           /* the budget was over before the search was */
     bool interrupted;
     json_t *record; /* of type tune, NULL until all is over */
     /* Of several GPUs: */
@@ -97,6 +100,9 @@ void tune_judge(const struct tune *tune, struct tune_judgement *out);
 
 /* -- tune.c -- */
 
+/* What the rate is searched for; permille 0: nothing is. */
+const struct rate_goal *tune_goal(const struct tune *tune);
+
 /* Whether a point is known not to work. */
 bool tune_is_excluded(const struct tune *tune, size_t point);
 
@@ -126,10 +132,14 @@ bool tune_pace_hangs(const struct tune *tune, const struct point *point, double 
 bool tune_pace_limits(const struct tune *tune, const struct point *point, enum tune_stage stage,
                       bool starts, double window_s, struct round_limits *out);
 
+/* When a search of a rate must end: there is time for its last window, and a look leaves the finals
+ * theirs. 0: never. */
+uint64_t tune_pace_until_ns(const struct tune *tune, enum tune_stage stage, double window_s);
+
 /* Learns from a window of window_s that took `seconds`, its start included; from a start that took
  * ready_s; and from how long it took to end workers. */
-void tune_pace_learn(struct tune *tune, const struct point *point, const struct round_result *round,
-                     double window_s, double seconds);
+void tune_pace_learn(struct tune *tune, const struct point *point, enum tune_stage stage,
+                     const struct round_result *round, double window_s, double seconds);
 void tune_pace_learn_start(struct tune *tune, const struct point *point, double ready_s);
 void tune_pace_learn_stop(struct tune_pace *pace, double seconds);
 
@@ -155,8 +165,8 @@ void tune_print(const struct tune *tune, const json_t *footer);
 
 /* -- closing.c -- */
 
-/* The end of the text: the best layout, the results file, and commands for what comes next. In other
- * formats only how to continue, on standard error. After tune_print(). */
+/* The end of the text: the best layout, the results file, and commands for what comes next. In
+ * other formats only how to continue, on standard error. After tune_print(). */
 void tune_print_closing(const struct tune *tune);
 
 /* What --dry-run prints. */

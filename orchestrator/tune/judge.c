@@ -41,7 +41,7 @@ const char *tune_verdict_name(enum tune_verdict verdict)
 bool tune_may_win(const struct tune_search *search, size_t point)
 {
     return search->states[point].knowledge == TUNE_KNOWN && !search->candidates[point].outside &&
-           search->states[point].seen.value > 0.0;
+           search->states[point].seen.value > 0.0 && !search->states[point].seen.beaten;
 }
 
 static bool over_cpus(const struct tune_search *search, double cpus)
@@ -142,6 +142,9 @@ size_t tune_leaders(const struct tune_search *search, size_t *out, size_t most)
 struct estimate tune_estimate(const struct tune_search *search, size_t point)
 {
     const struct tune_state *state = &search->states[point];
+    double rel = search->rules.resolution, rate = value_of(search, point);
+    if (rel > 0.0)
+        return estimate_from_bounds(rate, rate * (1.0 - rel), rate * (1.0 + rel), 0.0);
     if (state->rounds >= 2)
         return estimate_from_rounds(state->values, state->rounds);
     return estimate_from_bounds(state->seen.value, state->seen.low, state->seen.high, 0.0);
@@ -207,18 +210,26 @@ static double chance_of_less(const struct tune_search *search, size_t best, size
     return below((less - share) / fmax(state->doubt, 1e-6));
 }
 
+/* Layouts that differ by less count as equal: rates that are searched for are known to a share. */
+static double same_share(const struct tune_search *search)
+{
+    return fmax(TUNE_SAME, search->rules.resolution);
+}
+
 /* One that had windows alone is as good if they show that it is hardly less, and not much less. */
 static bool is_as_good(const struct tune_search *search, size_t best, size_t point)
 {
-    return chance_of_less(search, best, point, TUNE_SAME) < EQUAL_SURE &&
-           chance_of_less(search, best, point, MUCH_LESS) < EQUAL_RISK;
+    double much_less = fmax(MUCH_LESS, 2.0 * search->rules.resolution);
+    return chance_of_less(search, best, point, same_share(search)) < EQUAL_SURE &&
+           chance_of_less(search, best, point, much_less) < EQUAL_RISK;
 }
 
 bool tune_is_told_apart(const struct tune_search *search, size_t best, size_t point)
 {
-    return chance_of_less(search, best, point, TUNE_SAME) >= EQUAL_SURE ||
+    double same = same_share(search);
+    return chance_of_less(search, best, point, same) >= EQUAL_SURE ||
            (is_as_good(search, best, point) &&
-            chance_of_less(search, best, point, -TUNE_SAME) > 1.0 - EQUAL_RISK);
+            chance_of_less(search, best, point, -same) > 1.0 - EQUAL_RISK);
 }
 
 bool tune_is_rival(const struct tune_search *search, size_t best, size_t point)
@@ -264,9 +275,9 @@ static void choose_winner(const struct tune_search *search, const size_t *pool, 
     for (size_t i = 0; i < count && found < TUNE_EQUAL_MOST; i++) {
         if (finals && !is_finalist(search, pool[i]))
             continue;
-        if (found > 0 &&
-            (search->states[pool[i]].believed < search->states[like[0]].believed - TUNE_SAME ||
-             !is_as_good(search, pool[0], pool[i])))
+        if (found > 0 && (search->states[pool[i]].believed <
+                              search->states[like[0]].believed - same_share(search) ||
+                          !is_as_good(search, pool[0], pool[i])))
             continue;
         like[found++] = pool[i];
     }
@@ -324,7 +335,7 @@ static bool has_doubt(const struct tune_search *search, size_t winner, const siz
     for (size_t i = 0; i < count; i++) {
         if (pool[i] == winner)
             continue;
-        doubt |= chance_of_less(search, pool[0], pool[i], TUNE_SAME) < EQUAL_SURE ||
+        doubt |= chance_of_less(search, pool[0], pool[i], same_share(search)) < EQUAL_SURE ||
                  search->states[pool[i]].rounds == 1;
         if (is_finalist(search, pool[i]) && finals < TUNE_EQUAL_MOST)
             others[finals++] = pool[i];
@@ -350,7 +361,7 @@ static void look_ahead(struct tune_search *search, bool doubt, struct tune_judge
     if (!cut)
         return;
     double finals_s = tune_least_finals_s(search);
-    double look_s = tune_seconds_of(search, out->winner, search->look_s);
+    double look_s = tune_look_seconds(search, out->winner);
     out->finals_budget_s = whole_s - search->budget_s + LOOKS_BEFORE * look_s + finals_s;
     out->enough_budget_s = fmax(out->finals_budget_s, out->enough_budget_s + finals_s);
 }

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "orchestrator/campaign/bracket.h"
+#include "orchestrator/campaign/saturation.h"
 #include "orchestrator/record/record.h"
 #include "orchestrator/results/point.h"
 #include "orchestrator/tune/internal.h"
@@ -44,7 +46,37 @@ static bool over_memory(const struct tune *tune, const json_t *record)
     return tune->max_memory_bytes && bytes > (double)tune->max_memory_bytes;
 }
 
-void tune_observe(const struct tune *tune, const json_t *record, struct tune_observation *out)
+/* Of a layout that does not hold the best one's rate, what its own may be; as a share of the least
+ * that it cannot hold. */
+#define BEATEN_SHARE 0.8
+#define BEATEN_LEAST 0.5
+
+/* The value is the rate that was found. */
+static void observe_rate(const json_t *record, struct tune_observation *out)
+{
+    const json_t *rate = json_object_get(record, "rate"), *goal = json_object_get(rate, "goal");
+    double offered = positive(rate, "offered_ips"), to_beat = positive(rate, "to_beat_ips");
+    double latency_us =
+        number_at(json_object_get(record, "latency_us"), text_at(goal, "percentile"));
+    if (out->outcome == TUNE_MEASURED && offered > 0.0) {
+        out->value = offered;
+        out->low = offered * (1.0 - BRACKET_WIDTH);
+        out->high = offered * (1.0 + BRACKET_WIDTH);
+        out->beaten = latency_us > number_at(goal, "us");
+    } else if (out->outcome == TUNE_INFEASIBLE && to_beat > 0.0) {
+        double most = fmin(positive(rate, "capacity_ips"), to_beat);
+        out->outcome = TUNE_MEASURED;
+        out->value = out->ips = BEATEN_SHARE * most;
+        out->low = BEATEN_LEAST * most;
+        out->high = most;
+        out->beaten = true;
+    } else if (out->outcome == TUNE_INFEASIBLE && rate) {
+        /* One with more workers may hold some rate. */
+        out->outcome = TUNE_FAILED;
+    }
+}
+
+static void observe_all(const struct tune *tune, const json_t *record, struct tune_observation *out)
 {
     const json_t *latency = json_object_get(record, "latency_us");
     const json_t *bounds = json_object_get(json_object_get(latency, "bounds"), "p99");
@@ -77,6 +109,24 @@ void tune_observe(const struct tune *tune, const json_t *record, struct tune_obs
     }
 }
 
+void tune_observe(const struct tune *tune, const json_t *record, struct tune_observation *out)
+{
+    observe_all(tune, record, out);
+    if (json_object_get(json_object_get(record, "rate"), "goal"))
+        observe_rate(record, out);
+}
+
+/* What is searched for among the next. */
+static void keep_rate(struct tune *tune, size_t index, const struct tune_observation *seen)
+{
+    struct saturation *search = &tune->points[index].search;
+    if (tune->rules.resolution <= 0.0 || seen->outcome != TUNE_MEASURED || seen->beaten)
+        return;
+    search->rate_units = (uint64_t)(seen->value * RATE_UNITS + 0.5);
+    if (search->rate_units > tune->best_units)
+        tune->best_units = search->rate_units;
+}
+
 void tune_take_over(struct tune *tune)
 {
     struct tune_observation observation;
@@ -90,6 +140,7 @@ void tune_take_over(struct tune *tune)
         if (tune->space.gpus > 1 && i >= tune->space.candidates)
             continue;
         tune_observe(tune, record, &observation);
+        keep_rate(tune, i, &observation);
         tune_search_note(tune->search, i, &observation);
         if (observation.outcome == TUNE_MEASURED &&
             !json_is_true(json_object_get(record, "reused")))
@@ -185,6 +236,32 @@ static bool was_in_time(struct tune *tune, const struct turn *turn, enum tune_st
            tune_pace_limits(tune, point, stage, turn->starts, window_s, &limits);
 }
 
+static void no_progress(void *data, const char *step)
+{
+    (void)data;
+    (void)step;
+}
+
+/* Of a point whose rate is searched for: the search, or a round at what it found. A look ends as
+ * soon as it is known to hold less than the best. */
+static enum status run_rate(struct tune *tune, const struct point *point,
+                            const struct round_limits *limits, const struct turn *turn,
+                            enum tune_stage stage, struct round_result *out)
+{
+    struct campaign *campaign = &tune->campaign;
+    struct tune_point *about = &tune->points[turn->point];
+    struct measurement found = {.rounds = about->measurement ? about->measurement->rounds : 0};
+    found.search = stage == TUNE_STAGE_FINAL ? about->search : (struct saturation){0};
+    found.search.lowers = true;
+    found.search.until_ns = tune_pace_until_ns(tune, stage, (double)limits->duration_ns / 1e9);
+    if (stage == TUNE_STAGE_LOOK)
+        found.search.beat_units = (uint64_t)((1.0 - BRACKET_WIDTH) * (double)tune->best_units);
+    enum status status = saturation_run(&campaign->session, point, limits, &campaign->crew, turn,
+                                        no_progress, NULL, &found, out);
+    about->search = found.search;
+    return status;
+}
+
 /* Runs one window, or a longer one where nothing ended in it. *out is to be released by the caller
  * unless *in_time is false, which is when the budget does not allow it. */
 static enum status run_window(struct tune *tune, const struct point *point, const struct turn *turn,
@@ -200,15 +277,16 @@ static enum status run_window(struct tune *tune, const struct point *point, cons
         *in_time = tune_pace_limits(tune, point, stage, starts, window_s, &limits);
         if (!*in_time)
             return STATUS_OK;
-        enum status status =
-            round_run_on(&campaign->session, point, &limits, &campaign->crew, turn, out);
+        enum status status = point->goal.permille ? run_rate(tune, point, &limits, turn, stage, out)
+                                                  : round_run_on(&campaign->session, point, &limits,
+                                                                 &campaign->crew, turn, out);
         double seconds = (double)(clock_now_ns() - begin_ns) / 1e9;
         *in_time = was_in_time(tune, turn, stage, window_s, begin_ns, out);
         double longer_s = fmin(LONGER * window_s, tune_seconds_left(tune) - seconds);
-        bool again = status == STATUS_OK && trial == 0 && nothing_ended(point, out) &&
-                     longer_s > LONGER_LEAST * window_s;
+        bool again = status == STATUS_OK && trial == 0 && !point->goal.permille &&
+                     nothing_ended(point, out) && longer_s > LONGER_LEAST * window_s;
         if (*in_time && !again)
-            tune_pace_learn(tune, point, out, window_s, seconds);
+            tune_pace_learn(tune, point, stage, out, window_s, seconds);
         if (!*in_time || again)
             round_result_release(out);
         if (!again)
@@ -247,6 +325,13 @@ static enum status measure_point(struct tune *tune, const struct turn *turn, enu
         round_result_release(&round);
         return status_set(STATUS_MEMORY, "out of memory for the results");
     }
+    /* All rounds of a record are about one rate. */
+    if (measurement->rounds > 0 &&
+        measurement->search.rate_units != tune->points[index].search.rate_units) {
+        measurement_release(measurement);
+        tune_search_forget_rounds(tune->search, tune->points[index].index);
+    }
+    measurement->search = tune->points[index].search;
     enum status status = measurement_add(measurement, &round, seconds);
     if (status == STATUS_OK)
         status = write_record(tune, index, stage, memory_bytes);
@@ -255,6 +340,9 @@ static enum status measure_point(struct tune *tune, const struct turn *turn, enu
     tune_observe(tune, tune->campaign.records[index], &observation);
     observation.cpus = fmax(0.0, cpus);
     observation.unready = round_failed && !(ready_s > 0.0);
+    keep_rate(tune, index, &observation);
+    if (point.goal.permille)
+        value = observation.value;
     if (stage == TUNE_STAGE_FINAL)
         tune_search_note_round(tune->search, tune->points[index].index, value, &observation);
     else

@@ -89,7 +89,7 @@ double tune_pace_window_s(const struct tune *tune, const struct point *point, en
                           bool starts, double window_s)
 {
     const struct tune_pace *pace = &tune->pace;
-    double least_s = 0.0;
+    double least_s = point->goal.permille ? tune->rules.final_s : 0.0;
     /* How long its iterations and its start take is known from the first window. */
     if (point_is_program(point) && pace->iteration_s <= 0.0)
         least_s = tune->rules.final_s;
@@ -124,6 +124,9 @@ bool tune_pace_limits(const struct tune *tune, const struct point *point, enum t
     const struct tune_pace *pace = &tune->pace;
     *out = tune->campaign.limits;
     out->duration_ns = out->max_duration_ns = ns_of(window_s);
+    /* A low rate takes longer to offer enough. */
+    if (point->goal.permille)
+        out->max_duration_ns = ns_of(fmax(window_s, TUNE_RATE_LONGEST * tune->rules.final_s));
     out->precision_rel = INFINITY;
     if (!pace->deadline_ns)
         return true;
@@ -145,6 +148,15 @@ bool tune_pace_limits(const struct tune *tune, const struct point *point, enum t
     }
     out->ready_by_ns = now_ns + ns_of(spare_s);
     return true;
+}
+
+uint64_t tune_pace_until_ns(const struct tune *tune, enum tune_stage stage, double window_s)
+{
+    const struct tune_pace *pace = &tune->pace;
+    uint64_t kept_ns = ns_of(window_s + pace->stop_s + reserve_s(tune, stage));
+    if (!pace->deadline_ns)
+        return 0;
+    return pace->deadline_ns > kept_ns ? pace->deadline_ns - kept_ns : 1;
 }
 
 static void learn(double *known, double seen)
@@ -176,8 +188,8 @@ static double ending_of(const struct tune *tune, const struct point *point,
     return ended && point_is_program(point) ? round->stop_s : 0.0;
 }
 
-void tune_pace_learn(struct tune *tune, const struct point *point, const struct round_result *round,
-                     double window_s, double seconds)
+void tune_pace_learn(struct tune *tune, const struct point *point, enum tune_stage stage,
+                     const struct round_result *round, double window_s, double seconds)
 {
     struct tune_pace *pace = &tune->pace;
     double ready_s = round->reused ? 0.0 : round->ready_s;
@@ -189,7 +201,11 @@ void tune_pace_learn(struct tune *tune, const struct point *point, const struct 
     pace->ending_s = fmax(pace->ending_s, ending_s);
     if (!round->reused)
         tune_pace_learn_start(tune, point, ready_s);
-    learn(&tune->costs.point_s, seconds - window_s - ready_s - ending_s);
+    double rest_s = seconds - window_s - ready_s - ending_s;
+    if (point->goal.permille && stage != TUNE_STAGE_FINAL)
+        learn(&tune->costs.search_s, rest_s - tune->costs.point_s);
+    else
+        learn(&tune->costs.point_s, rest_s);
     tune_pace_learn_stop(pace, round->stop_s);
     if (iteration_s > 0.0 && (pace->iteration_s <= 0.0 || iteration_s < pace->iteration_s))
         pace->iteration_s = iteration_s;

@@ -75,6 +75,9 @@ static json_t *winner_object(const struct tune *tune, const struct tune_judgemen
                            json_real(judgement->value), "ci95", record_real_or_null(judgement->low),
                            record_real_or_null(judgement->high), "rounds", (int)judgement->rounds));
     free(options);
+    const json_t *rate = json_object_get(record_of(tune, judgement->winner), "rate");
+    if (tune_goal(tune)->permille)
+        json_add(object, json_pack("{s:O*}", "rate_ips", json_object_get(rate, "offered_ips")));
     return object;
 }
 
@@ -185,6 +188,12 @@ enum status tune_make_record(struct tune *tune)
         ending_of(tune, &judgement), "verdict", tune_verdict_name(judgement.verdict));
     if (!record)
         return status_set(STATUS_MEMORY, "out of memory for a record");
+    const struct rate_goal *goal = tune_goal(tune);
+    if (goal->permille)
+        json_object_set_new(record, "goal",
+                            json_pack("{s:s, s:f}", "percentile",
+                                      rate_percentile_name(goal->permille), "us",
+                                      (double)goal->latency_ns / 1e3));
     if (judgement.winner != TUNE_NO_POINT) {
         add_winner(tune, record, &judgement);
     } else {

@@ -172,6 +172,22 @@ static void print_p99(const json_t *object, double limit_us)
     putchar('\n');
 }
 
+/* The rate that was searched for, with its latency and the limit of that. */
+static void print_rate(const struct tune *tune, const json_t *winner)
+{
+    const json_t *record = tune->campaign.records[integer_at(winner, "point")];
+    const json_t *goal = json_object_get(tune->record, "goal");
+    const char *percentile = text_at(goal, "percentile");
+    char rate[32], latency[32], limit[32];
+    if (!goal)
+        return;
+    printf("holds %s/s of an open loop with a %s of %s; the limit is %s\n",
+           number(number_at(winner, "rate_ips"), rate, sizeof rate), percentile,
+           rate_time_text(1e3 * number_at(json_object_get(record, "latency_us"), percentile),
+                          latency, sizeof latency),
+           rate_time_text(1e3 * number_at(goal, "us"), limit, sizeof limit));
+}
+
 static void print_cpus(const struct tune *tune, const json_t *object)
 {
     double cpus = number_at(object, "cpus_in_use");
@@ -263,13 +279,14 @@ static void print_winner(const struct tune *tune, double limit_us)
     bool unfinished = strcmp(text_at(record, "verdict"), "unfinished") == 0;
     if (unfinished)
         print_unfinished(record, objective);
-    printf("best layout%s for %s: %s\n", unfinished ? " so far," : "", objective,
-           text_at(winner, "what"));
+    printf("best layout%s for %s: %s\n", unfinished ? " so far," : "",
+           json_object_get(record, "goal") ? "the rate" : objective, text_at(winner, "what"));
     print_value(winner, objective);
     if (integer_at(winner, "rounds") >= 2)
         printf(", %d rounds with fresh processes\n", (int)integer_at(winner, "rounds"));
     else
         puts(", from a single window: there was no time for more");
+    print_rate(tune, winner);
     print_gpus(tune, winner);
     if (equal > 1)
         printf("%zu other%s as good, as far as the data show\n", equal - 1,

@@ -106,6 +106,11 @@ void tune_search_note(struct tune_search *search, size_t point,
     tune_belief_note(search, point, observation);
 }
 
+void tune_search_forget_rounds(struct tune_search *search, size_t point)
+{
+    search->states[point].rounds = 0;
+}
+
 void tune_search_note_round(struct tune_search *search, size_t point, double value,
                             const struct tune_observation *observation)
 {
@@ -171,7 +176,7 @@ static bool add_naive(const struct tune_search *search, struct tune_batch *batch
         size_t cheapest = TUNE_NO_POINT;
         double least_s = search->left_s - spent_s;
         for (size_t i = 0; i < search->count; i++) {
-            double seconds = tune_seconds_of(search, i, search->look_s);
+            double seconds = tune_look_seconds(search, i);
             bool added = false;
             for (size_t j = 0; j < batch->count; j++)
                 added |= batch->items[j].point == i;

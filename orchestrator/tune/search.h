@@ -50,15 +50,17 @@ struct tune_rules {
     unsigned rounds_unsure;             /* as long as the best may or may not meet a limit */
     double budget_s;                    /* of all that was done and will be; 0: not known */
     bool latency;                       /* the value is the inverse of a latency */
-    bool exhaustive;                    /* look at every point */
-    bool predicted;                     /* candidates have predictions */
-    bool program; /* candidates are of a program: its starts may take long, and serve fewer */
+    double resolution; /* the value is a rate that is searched for, known to this share; or 0 */
+    bool exhaustive;   /* look at every point */
+    bool predicted;    /* candidates have predictions */
+    bool program;      /* candidates are of a program: its starts may take long, and serve fewer */
 };
 
 /* What a measurement costs beside its window, in seconds; the caller keeps it up to date. */
 struct tune_costs {
     double point_s;   /* each, warm-up included */
     double window_s;  /* no window is shorter: it would hold too few iterations */
+    double search_s;  /* each look beside its window, where a rate is searched for */
     double start_s;   /* of new worker processes, with their end: */
     double process_s; /* and for each of them */
 };
@@ -77,6 +79,7 @@ struct tune_observation {
     double p99_us, p99_low_us, p99_high_us; /* of the latency; 0 where it is not known */
     double ips;                             /* iterations/s: how long to look for a percentile */
     double cpus;                            /* in use; 0: not known */
+    bool beaten;                            /* it holds less than the best: the value is a guess */
     bool unready;                           /* TUNE_FAILED: its workers did not get ready */
 };
 
@@ -107,6 +110,10 @@ struct tune_batch {
  * on an H200, where it takes 12 s, measuring alone came within 1% of the ceiling in 30 s. */
 #define TUNE_CALIBRATION_LEAST_S 50.0
 
+/* Windows of a rate that is searched for are as long as it takes to offer enough, but not longer
+ * than this number of windows of the finals. */
+#define TUNE_RATE_LONGEST 5.0
+
 struct tune_search;
 
 /* The candidates are copied. STATUS_MEMORY is the only error. */
@@ -132,6 +139,9 @@ void tune_search_note(struct tune_search *search, size_t point,
  * together. */
 void tune_search_note_round(struct tune_search *search, size_t point, double value,
                             const struct tune_observation *observation);
+
+/* Its rounds were about another rate. */
+void tune_search_forget_rounds(struct tune_search *search, size_t point);
 
 enum tune_verdict {
     TUNE_WINNER,     /* better than all that was measured, beyond doubt */

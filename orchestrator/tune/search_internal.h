@@ -95,6 +95,9 @@ size_t tune_stand(const struct tune_search *search, size_t *out);
 /* Seconds of a window of a point with processes of its own. */
 double tune_seconds_of(const struct tune_search *search, size_t point, double window_s);
 
+/* Of a look, the search of a rate included. */
+double tune_look_seconds(const struct tune_search *search, size_t point);
+
 /* Adds what to look at next, points that can share processes, in at most seconds_most; false: there
  * is nothing that is worth it. *too_dear: something would be, with more time. */
 bool tune_choose(struct tune_search *search, double seconds_most, struct tune_batch *batch,

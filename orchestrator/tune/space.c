@@ -140,10 +140,6 @@ static enum status check_job(const struct job *job)
     status = check_gpus(job);
     if (status != STATUS_OK)
         return status;
-    if (options->values[OPTION_RATE].items[0].rate.goal.permille)
-        return status_set(STATUS_USAGE,
-                          "tune searches layouts, not rates: give 'rate' as a number and the limit "
-                          "of the latency as --max-p99");
     if (options_integer(options, OPTION_ITERATIONS) > 0)
         return status_set(STATUS_USAGE,
                           "tune measures by time: 'iterations' of the job is for a sweep only");

@@ -43,7 +43,7 @@ struct tune_space {
 };
 
 /*
- * STATUS_USAGE: the job is about more than one workload or number of GPUs, searches a rate, or has
+ * STATUS_USAGE: the job is about more than one workload or number of GPUs, or has
  * fixed work; or nothing is left between what it asks for and its limits on processes and threads.
  * *out is set only on success.
  */

@@ -9,6 +9,7 @@
 #include "common/text.h"
 #include "explain/calibration_json.h"
 #include "orchestrator/calibrate/plan.h"
+#include "orchestrator/campaign/bracket.h"
 #include "orchestrator/campaign/estimate.h"
 #include "orchestrator/emit/emit.h"
 #include "orchestrator/console/report.h"
@@ -35,6 +36,9 @@
 /* Where all can be looked at, nothing need be predicted, nor left out. */
 #define SMALL_SPACE 48
 #define WHOLE_SPACE 16
+
+/* Windows of a search for a rate, until one was seen. */
+#define RATE_STEPS 6.0
 
 /* A calibration takes no more than this share of a budget. */
 #define CALIBRATION_SHARE 0.6
@@ -131,11 +135,26 @@ static enum status choose_guide(struct tune *tune)
     return STATUS_OK;
 }
 
+const struct rate_goal *tune_goal(const struct tune *tune)
+{
+    return &tune->space.plan.points[0].goal;
+}
+
 /* Without a watt nothing can be found that saves them: better known before than after. */
-static enum status check_objective(const struct tune *tune)
+static enum status check_objective(const struct tune *tune, bool only_looks)
 {
     const struct session *session = &tune->campaign.session;
-    if (tune->objective == TUNE_IPS_PER_WATT && !session->telemetry)
+    bool searched = tune_goal(tune)->permille > 0;
+    if (searched && tune->objective != TUNE_THROUGHPUT)
+        return status_set(STATUS_USAGE,
+                          "with --rate max-under-%s the objective is the rate: leave "
+                          "out '--objective'",
+                          rate_percentile_name(tune_goal(tune)->permille));
+    if (searched && tune->rules.max_p99_us > 0.0)
+        return status_set(STATUS_USAGE,
+                          "--rate max-under-%s has the limit of the latency: leave out '--max-p99'",
+                          rate_percentile_name(tune_goal(tune)->permille));
+    if (!only_looks && tune->objective == TUNE_IPS_PER_WATT && !session->telemetry)
         return status_set(
             STATUS_UNSUPPORTED, "objective 'ips-per-watt' needs the GPU's power from NVML; %s",
             session->emulated ? "the emulated GPU has none" : "there is no NVML for this GPU");
@@ -189,6 +208,9 @@ static enum status make_search(struct tune *tune)
     tune->rules.program = tune->space.plan.count > 0 && point_is_program(tune->space.plan.points);
     tune->rules.latency = tune->objective == TUNE_P99;
     tune->rules.budget_s = tune->pace.budget_s;
+    tune->rules.resolution = tune_goal(tune)->permille ? BRACKET_WIDTH : 0.0;
+    if (tune->rules.resolution > 0.0)
+        tune->costs.search_s = RATE_STEPS * tune->rules.final_s;
     tune->rules.exhaustive |= tune->space.candidates <= WHOLE_SPACE;
     /* On one GPU of several the CPUs are one share of all, and nothing is there for comparison. */
     struct tune_rules rules = tune->rules;
@@ -423,8 +445,8 @@ static int plan_and_run(struct tune *tune)
         status = make_space(tune);
     if (status == STATUS_OK)
         status = choose_guide(tune);
-    if (status == STATUS_OK && !only_looks)
-        status = check_objective(tune);
+    if (status == STATUS_OK)
+        status = check_objective(tune, only_looks);
     if (status != STATUS_OK)
         return report_before(tune, status);
     if (options_switch(campaign->options, OPTION_LIST)) {

@@ -44,6 +44,11 @@ char *tune_sweep_words(const struct tune *tune, const struct point *point)
         const struct option_value *value = &tune->campaign.options->values[i];
         if (!(row->commands & OPTION_SWEEP) || row->flags & OPTION_NOT_IN_JOB)
             continue;
+        uint64_t found = tune->points[point - tune->space.plan.points].search.rate_units;
+        if (row->id == OPTION_RATE && point->goal.permille && found) {
+            campaign_write_option(out.file, row, rate_text(found, text, sizeof text));
+            continue;
+        }
         const char *chosen = axis_text(tune, row, point, text);
         if (chosen) {
             if (is_said(tune, row->id) || !row->initial || strcmp(chosen, row->initial) != 0)

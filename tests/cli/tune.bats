@@ -281,8 +281,7 @@ alone_is_fastest() {
     "${tune[@]}" --objective latency
   refused "objective 'ips-per-watt' needs the GPU's power.*emulated" "${tune[@]}" --objective ips-per-watt
   refused "one workload, and 'kernels' has 2 values" "${tune[@]}" --kernels 5,6
-  refused "give 'rate' as a number and the limit of the latency as --max-p99" \
-    "${tune[@]}" --rate max-under-p99=5ms
+  refused "leave out '--max-p99'" "${tune[@]}" --rate max-under-p99=5ms --max-p99 5ms
   refused "none of the layouts given is within" "${tune[@]}" -l processes:8 --max-processes 4
   refused "no calibration for this workload in this loop" "${tune[@]}" --rate 100 --guide calibration
   refused "resume needs --output" "$MPSWEEP" tune --device emulated --resume

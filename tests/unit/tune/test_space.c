@@ -364,7 +364,11 @@ static void test_one_workload_only(void **state)
     set(OPTION_KERNELS, "10");
     make();
     set(OPTION_RATE, "max-under-p99=5ms");
-    refused("--max-p99");
+    make();
+    assert_int_equal(space.plan.points[0].goal.permille, 990);
+    assert_false(tune_space_can_calibrate(&space));
+    set(OPTION_RATE, "100,max-under-p99=5ms");
+    refused("'rate' has 2 values");
     set(OPTION_RATE, "100");
     make();
     assert_false(tune_space_can_calibrate(&space));

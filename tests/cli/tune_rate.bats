@@ -1,0 +1,77 @@
+#!/usr/bin/env bats
+# mpsweep tune with a rate that is searched for: the layout that holds the most under a limit of the
+# latency.
+
+load helper
+
+# An iteration of one worker alone takes 10 ms, and workers do not disturb each other.
+MACHINE=kernel_ns=2000000,graph_kernel_ns=2000000
+TUNE=(tune --device emulated -q -m pinned --launch stream --schedule auto -b near --streams 1 -c default
+  --active-thread-percentage default --duration 0.3 --rounds 2 --budget 90s -o r.jsonl)
+GOAL=(--rate max-under-p99=200ms)
+
+setup_file() {
+  export PROGRAM=$MPSWEEP_BUILD_DIR/tests/fakes/program
+  export SERVER=$MPSWEEP_BUILD_DIR/tests/fakes/http-server
+}
+
+# holds FILTER: of the tune's record.
+holds() {
+  jq -c 'select(.type == "tune")' r.jsonl | jq -e "$1" >/dev/null ||
+    fail "does not hold of $(jq -c 'select(.type == "tune")' r.jsonl): $1"
+}
+
+# finds THREADS OPTIONS...: a layout with that number of workers, its rate, its latency and the limit.
+finds() {
+  local workers=$1
+  shift
+  rm -f r.jsonl
+  expect 0 "$MPSWEEP" "${TUNE[@]}" "${GOAL[@]}" "$@" &&
+    holds '.goal == {percentile: "p99", us: 200000} and .winner.rounds >= 2 and .winner.rate_ips > 0
+      and .winner.value == .winner.rate_ips and .winner.p99_us <= 200000' &&
+    jq -se --argjson workers "$workers" '(map(select(.type == "tune"))[0].winner) as $winner
+      | map(select(.type == "point" and .id == $winner.point)) | last
+      | .workers == $workers and .rate.offered_ips == $winner.rate_ips and .tune.stage == "final"
+        and (has("reused") | not)' r.jsonl >/dev/null
+}
+
+@test "the built-in work: what does less is cut short, and the deployment is that of the winner" {
+  export MPSWEEP_EMULATED_MACHINE=$MACHINE
+  judged finds 4 --kernels 5 --bytes 64K -l threads:4,1
+  grep -qE '^best layout.* for the rate: threads 1×4' out
+  grep -qE '^holds [0-9.]+/s of an open loop with a p99 of [0-9.]+ m?s; the limit is 200 ms$' out
+  holds '.winner.options | test("--rate [0-9.]+ ") and (test("max-under") | not)'
+  # One worker does a quarter of it, which its closed loop shows, or the first step.
+  jq -se 'map(select(.type == "point" and .threads == 1 and .rate.to_beat_ips)) | length > 0
+    and all(.status == "infeasible" and (.rate.search | length) <= 1
+      and (.error | test("another layout holds")))' r.jsonl
+  expect 0 "$MPSWEEP" emit r.jsonl --format env -o deployed
+  grep -q 'threads 1×4' out
+}
+
+@test "a program that reports its iterations" {
+  judged finds 2 -l processes:2 -- "$PROGRAM" well
+}
+
+@test "a server" {
+  [ -x "$MPSWEEP_BUILD_DIR/mpsweep-load" ] || skip "no libcurl here"
+  judged finds 4 --server --request 'GET http://127.0.0.1:{port}/infer' -l threads:4 -- \
+    "$SERVER" --port '{port}' --delay-ms 10
+}
+
+@test "a limit that no layout holds" {
+  rm -f r.jsonl
+  export MPSWEEP_EMULATED_MACHINE=$MACHINE
+  expect 4 "$MPSWEEP" "${TUNE[@]}" --kernels 5 --bytes 64K -l threads:1,2 --rate max-under-p99=1ms
+  grep -qE 'p99 of .* at .*/s already exceeds 1 ms' out
+  holds '.verdict == "none" and .winner == null'
+}
+
+@test "the limit is that of the rate, and so is the objective" {
+  expect 1 "$MPSWEEP" "${TUNE[@]}" "${GOAL[@]}" -l threads:1 --max-p99 5ms
+  grep -q "rate max-under-p99 has the limit of the latency: leave out '--max-p99'" err
+  expect 1 "$MPSWEEP" "${TUNE[@]}" "${GOAL[@]}" -l threads:1 --objective p99
+  grep -q "rate max-under-p99 the objective is the rate: leave out '--objective'" err
+  expect 1 "$MPSWEEP" "${TUNE[@]}" "${GOAL[@]}",100 -l threads:1
+  grep -q "one workload, and 'rate' has 2 values" err
+}
