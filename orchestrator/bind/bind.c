@@ -20,9 +20,9 @@ void bind_topology_free(struct bind_topology *topology)
     free(topology);
 }
 
-/* A topology ready to be loaded: PCI devices kept, and forbidden CPUs too, since a GPU hangs below
- * CPUs that may be forbidden to us and should still be found. */
-static enum status topology_new(unsigned gpus, struct bind_topology **out)
+/* A topology ready to be loaded: forbidden CPUs are kept, since a GPU hangs below CPUs that may be
+ * forbidden to us and should still be found; and PCI devices, where there are some to be found. */
+static enum status topology_new(unsigned gpus, bool devices, struct bind_topology **out)
 {
     /* These discover GPUs by starting the vendor's library in this process. */
     static const char *const unwanted[] = {"cuda", "nvml", "opencl", "rsmi", "levelzero", "gl"};
@@ -50,23 +50,46 @@ static enum status topology_new(unsigned gpus, struct bind_topology **out)
     for (size_t i = 0; i < sizeof unwanted / sizeof unwanted[0]; i++)
         hwloc_topology_set_components(new->topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST,
                                       unwanted[i]);
-    hwloc_topology_set_io_types_filter(new->topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+    hwloc_topology_set_io_types_filter(new->topology, devices ? HWLOC_TYPE_FILTER_KEEP_IMPORTANT
+                                                              : HWLOC_TYPE_FILTER_KEEP_NONE);
     hwloc_topology_set_type_filter(new->topology, HWLOC_OBJ_OS_DEVICE, HWLOC_TYPE_FILTER_KEEP_NONE);
     hwloc_topology_set_flags(new->topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
     *out = new;
     return STATUS_OK;
 }
 
+/* What the kernel keeps about a device; NULL where there is no such device. */
+static FILE *sysfs_open(const char *gpu_pci, const char *name)
+{
+    unsigned domain, bus, device, function;
+    char path[128];
+    if (sscanf(gpu_pci, "%x:%x:%x.%x", &domain, &bus, &device, &function) != 4)
+        return NULL;
+    snprintf(path, sizeof path, "/sys/bus/pci/devices/%04x:%02x:%02x.%x/%s", domain, bus, device,
+             function, name);
+    return fopen(path, "re");
+}
+
+/* Whether one of the devices may be found, here or on the machine that hwloc takes for this one. To
+ * read all devices takes a virtual machine some 40 ms: it is for nothing where the GPU is emulated.
+ */
+static bool may_find_any(const char *const *gpu_pci, unsigned gpus)
+{
+    bool found = getenv("HWLOC_XMLFILE") != NULL;
+    for (unsigned i = 0; i < gpus && !found; i++) {
+        FILE *file = gpu_pci && gpu_pci[i] ? sysfs_open(gpu_pci[i], "vendor") : NULL;
+        if (file)
+            fclose(file);
+        found = file != NULL;
+    }
+    return found;
+}
+
 /* The CPUs that the kernel calls local to the device. For hwloc built or installed without PCI. */
 static bool sysfs_gpu_cpus(const char *gpu_pci, hwloc_bitmap_t cpus)
 {
-    unsigned domain, bus, device, function;
-    if (sscanf(gpu_pci, "%x:%x:%x.%x", &domain, &bus, &device, &function) != 4)
-        return false;
-    char path[128], list[4096];
-    snprintf(path, sizeof path, "/sys/bus/pci/devices/%04x:%02x:%02x.%x/local_cpulist", domain, bus,
-             device, function);
-    FILE *file = fopen(path, "re");
+    char list[4096];
+    FILE *file = sysfs_open(gpu_pci, "local_cpulist");
     if (!file)
         return false;
     bool read = fgets(list, sizeof list, file) != NULL;
@@ -182,7 +205,7 @@ static enum status topology_make(int (*describe)(hwloc_topology_t, const char *)
                                  struct bind_topology **out)
 {
     struct bind_topology *new;
-    enum status status = topology_new(gpus, &new);
+    enum status status = topology_new(gpus, describe || may_find_any(gpu_pci, gpus), &new);
     if (status)
         return status;
     if (describe && describe(new->topology, text))
