@@ -56,16 +56,17 @@ void gp_free(struct gp *gp)
 
 static double correlation(const struct gp_shape *shape, const double *a, const double *b)
 {
+    const double step = shape->class_step / shape->length, near = 1.0 / (1.0 + step);
     double far = 0.0, each = 0.0;
+    /* Most features of two points are equal: those need no division. */
     for (size_t k = 0; k < shape->numbers; k++) {
-        double apart = fabs(a[k] - b[k]) / shape->length;
+        double apart = a[k] == b[k] ? 0.0 : fabs(a[k] - b[k]) / shape->length;
         far += apart;
-        each += 1.0 / (1.0 + apart);
+        each += a[k] == b[k] ? 1.0 : 1.0 / (1.0 + apart);
     }
     for (size_t k = shape->numbers; k < shape->features; k++) {
-        double apart = a[k] == b[k] ? 0.0 : shape->class_step / shape->length;
-        far += apart;
-        each += 1.0 / (1.0 + apart);
+        far += a[k] == b[k] ? 0.0 : step;
+        each += a[k] == b[k] ? 1.0 : near;
     }
     return (1.0 - SHARE_ALONE - shape->together) * each / (double)shape->features +
            shape->together * exp(-far);
@@ -81,6 +82,23 @@ static double prior(const struct gp *gp, size_t i, size_t j)
                                              (alone + correlation(shape, a->features, b->features));
 }
 
+/* Takes from a row what four known ones, which follow each other, explain of it: most of a search's
+ * time is here, and four at once load and store the row a quarter as often. */
+static void take_four(double *restrict row, const double *restrict known, const double weight[4],
+                      size_t width)
+{
+    const double *a = known, *b = a + width, *c = b + width, *d = c + width;
+    for (size_t i = 0; i < width; i++)
+        row[i] = row[i] - weight[0] * a[i] - weight[1] * b[i] - weight[2] * c[i] - weight[3] * d[i];
+}
+
+static void take_one(double *restrict row, const double *restrict known, double weight,
+                     size_t width)
+{
+    for (size_t i = 0; i < width; i++)
+        row[i] -= weight * known[i];
+}
+
 /* The covariance of all points with a measurement, as a new row: not yet divided by its sd. */
 static double *covariances(struct gp *gp, size_t point, bool shifted)
 {
@@ -88,11 +106,18 @@ static double *covariances(struct gp *gp, size_t point, bool shifted)
     for (size_t i = 0; i < gp->count; i++)
         row[i] = prior(gp, i, point);
     row[gp->count] = shifted ? gp->shape.shift * gp->shape.shift : 0.0;
-    for (size_t r = 0; r < gp->rows; r++) {
+    for (size_t r = 0; r < gp->rows;) {
         const double *known = gp->factor + r * gp->width;
-        double weight = known[point] + (shifted ? known[gp->count] : 0.0);
-        for (size_t i = 0; i < gp->width; i++)
-            row[i] -= weight * known[i];
+        size_t taken = gp->rows - r < 4 ? 1 : 4;
+        double weight[4];
+        for (size_t k = 0; k < taken; k++)
+            weight[k] =
+                known[k * gp->width + point] + (shifted ? known[k * gp->width + gp->count] : 0.0);
+        if (taken == 4)
+            take_four(row, known, weight, gp->width);
+        else
+            take_one(row, known, weight[0], gp->width);
+        r += taken;
     }
     return row;
 }
