@@ -18,7 +18,7 @@ shares() {
 }
 
 @test "each kind of iteration is calibrated once, before the points, and not again on --resume" {
-  local options=("${TINY[@]}" -l threads:1,2 --spin 0 --bytes 64K,128K --calibrate)
+  local options=("${TINY[@]/64K/64K,128K}" -l threads:1,2 --spin 0 --calibrate)
   expect 0 "$MPSWEEP" sweep "${options[@]}" -o a.jsonl
   [ "$(grep -c '^calibrated for iterations as of threads 1×1, pinned' err)" -eq 2 ]
   assert_complete a.jsonl 4 0
@@ -64,7 +64,7 @@ shares() {
 @test "a terminal shows what is measured, and how much time is left" {
   command -v script >/dev/null || skip "no script(1) for a terminal"
   # Nothing works: that is quick.
-  local options=("${TINY[@]}" -l threads:1 --bytes 64K,128K --calibrate -o a.jsonl)
+  local options=("${TINY[@]/64K/64K,128K}" -l threads:1 --calibrate -o a.jsonl)
   MPSWEEP_EMULATED_FAULT='cuMemAlloc#1+=error:2' script -qec "$MPSWEEP sweep ${options[*]}" typescript \
     </dev/null >out
   tr '\r' '\n' <typescript >lines

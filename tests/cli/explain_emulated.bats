@@ -44,7 +44,7 @@ MEASURE=(--device emulated --duration 0.1 --max-duration 3 --warmup 0.05 --preci
 @test "a remedy that changes streams is verified with them" {
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" --launch graph --streams 2 -l threads:1 --quiet -o r.jsonl
   jq -nc '{type: "calibration", work: {workload: "builtin", kernels: 5, blocks: 5,
-    threads_per_block: 64, spin: 3072, bytes: 1441792, delay_cycles: 0},
+    threads_per_block: 64, spin: 3072, bytes: 65536, delay_cycles: 0},
     single_graph_ips: 50, arithmetic_ips: 400}' >>r.jsonl
   # Whether it helps is nothing to ask of so short a window.
   "$MPSWEEP" explain r.jsonl --verify --rounds 1 --duration 0.1 --warmup 0.05 --precision 50 \
@@ -59,7 +59,7 @@ MEASURE=(--device emulated --duration 0.1 --max-duration 3 --warmup 0.05 --preci
   export MPSWEEP_EMUL_DEVICES=2
   expect 0 "$MPSWEEP" sweep "${TINY[@]:2}" --device emulated:all -l threads:16 --quiet -o r.jsonl
   jq -nc '{type: "calibration", work: {workload: "builtin", kernels: 5, blocks: 5,
-    threads_per_block: 64, spin: 3072, bytes: 1441792, delay_cycles: 0},
+    threads_per_block: 64, spin: 3072, bytes: 65536, delay_cycles: 0},
     single_stream_ips: 50}' >>r.jsonl
   # Whether it helps is nothing to ask of so short a window.
   "$MPSWEEP" explain r.jsonl --verify --rounds 1 --duration 0.1 --warmup 0.05 --precision 50 \
@@ -72,7 +72,7 @@ MEASURE=(--device emulated --duration 0.1 --max-duration 3 --warmup 0.05 --preci
 @test "an interrupt while verifying ends it, and keeps the file whole" {
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:16 --quiet -o r.jsonl
   jq -nc '{type: "calibration", work: {workload: "builtin", kernels: 5, blocks: 5,
-    threads_per_block: 64, spin: 3072, bytes: 1441792, delay_cycles: 0},
+    threads_per_block: 64, spin: 3072, bytes: 65536, delay_cycles: 0},
     single_stream_ips: 50}' >>r.jsonl
   start "$MPSWEEP" explain r.jsonl --verify --rounds 1000
   await $PATIENCE grep -q verifying err

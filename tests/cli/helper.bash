@@ -12,10 +12,11 @@ MPSWEEP=$MPSWEEP_BUILD_DIR/mpsweep
 # A control program that misbehaves on request, see tests/fakes/mps_control.c.
 FAKE_CONTROL=$MPSWEEP_BUILD_DIR/tests/fakes/nvidia-cuda-mps-control
 
-# Points of a fraction of a second each, in one round; and in as many as a test gives.
+# Points of a fraction of a second each, in one round; and in as many as a test gives. They copy
+# little: the emulated GPU copies with the CPUs of this machine.
 SMALL_ROUNDS=(--device emulated --kernels 20 --bytes 64K --duration 0.2 --warmup 0.1 --precision 50)
 SMALL=("${SMALL_ROUNDS[@]}" --rounds 1)
-TINY_ROUNDS=(--device emulated --kernels 5 --duration 0.05 --warmup 0.02 --precision 100)
+TINY_ROUNDS=(--device emulated --kernels 5 --bytes 64K --duration 0.05 --warmup 0.02 --precision 100)
 TINY=("${TINY_ROUNDS[@]}" --rounds 1)
 # in_rounds OPTIONS...: ROUNDS is what makes them options of one round, unless they have rounds.
 in_rounds() {
@@ -23,7 +24,7 @@ in_rounds() {
   [[ " $* " != *" --rounds "* ]] || ROUNDS=()
 }
 # Each worker comes to its fault, however seldom it gets a CPU: no window ends before.
-FIXED=(--device emulated --kernels 5 --warmup 0.02 --iterations 10 --rounds 1)
+FIXED=(--device emulated --kernels 5 --bytes 64K --warmup 0.02 --iterations 10 --rounds 1)
 
 # How long anything may take here before it counts as stuck: slow machines and sanitizers included.
 PATIENCE=120
@@ -32,8 +33,8 @@ LEFTOVER_PATIENCE=60
 # A --timeout for workers of which one hangs: a busy machine keeps the others waiting for less. And
 # points whose window is open for longer, while the worker that hangs keeps them from converging.
 HUNG=5
-HANGING=(--device emulated --kernels 5 --duration 0.3 --max-duration 9 --warmup 0.02 --precision 100
-  --timeout $HUNG --rounds 1)
+HANGING=(--device emulated --kernels 5 --bytes 64K --duration 0.3 --max-duration 9 --warmup 0.02
+  --precision 100 --timeout $HUNG --rounds 1)
 
 setup() {
   local name

@@ -45,7 +45,8 @@ AXES=(-m pinned,pageable --launch stream,graph --sync stream,none)
   starts 1 -l threads:1-3 -l processes:1 "${AXES[@]}"
   starts 2 -l processes+mps:2 -l hybrid:2x1,2x3 --spin 10,20
   # Binding, work and sizes are the point's.
-  starts 2 -l processes:2 --bind near,scatter,none --blocks 1,2 --bytes 64K,1M
+  TINY_ROUNDS=("${TINY_ROUNDS[@]/64K/64K,1M}")
+  starts 2 -l processes:2 --bind near,scatter,none --blocks 1,2
 }
 
 @test "binding is the point's own" {
@@ -211,8 +212,8 @@ faulty() {
   starts 6 -l processes+mps:2 --blocks 5,6,7 --seed 0
   points 'all(has("reused") | not)' r.jsonl
   # And what does not fit there either is infeasible.
-  MPSWEEP_EMULATED_FAULT='' expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l processes+mps:1 \
-    --memory-limit 128M --bytes 1M,128M,2M --seed 0 -q -o limited.jsonl
+  MPSWEEP_EMULATED_FAULT='' expect 0 "$MPSWEEP" sweep "${TINY[@]/64K/1M,128M,2M}" \
+    -l processes+mps:1 --memory-limit 128M --seed 0 -q -o limited.jsonl
   points 'map([outcome, .reused]) == [["measured", null], ["infeasible", null], ["measured", null]]' \
     limited.jsonl
 }

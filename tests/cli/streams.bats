@@ -15,7 +15,7 @@ a_workload() {
 
 @test "every layout, launch and memory with one stream, three and 64: all outputs are right" {
   sweep_points 'length == 72 and all(measured and .workers == .processes * .threads * (.streams // 1))' \
-    "${FIXED[@]}" --bytes 64K -l threads:2 -l processes:2 -l processes+mps:2 -l threads+mps:2 \
+    "${FIXED[@]}" -l threads:2 -l processes:2 -l processes+mps:2 -l threads+mps:2 \
     -l hybrid:2x2 -l hybrid-timesliced:2x2 --streams 1,3,64 --launch stream,graph \
     --memory pinned,pageable
 }

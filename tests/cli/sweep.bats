@@ -75,7 +75,8 @@ record_complaints() {
 @test "every layout: the figures of a record agree with each other" {
   expect 0 "$MPSWEEP" sweep "${SMALL[@]}" "${ALL_LAYOUTS[@]}" -m pinned,pageable -q -o all.jsonl
   points 'length == 14' all.jsonl
-  points 'all(.throughput_ips > 0 and .iterations > 0 and .ci95_rel >= 0)' all.jsonl
+  # A busy machine leaves too few iterations for an interval.
+  points 'all(.throughput_ips > 0 and .iterations > 0 and (.ci95_rel == null or .ci95_rel >= 0))' all.jsonl
   points 'all(.latency_us | 0 < .p50 and .p50 <= .p90 and .p90 <= .p99 and .p99 <= .max * 1.05
     and .mean <= .max)' all.jsonl
   points 'all(.latency_us | [.p50, .p90, .p99, .max, .mean] | all(type == "number"))' all.jsonl
@@ -301,8 +302,8 @@ worker_without() {
 }
 
 @test "a client that may not have the memory that it needs is infeasible" {
-  sweep_points '.[0].throughput_ips > 0 and .[1].status == "infeasible"' "${TINY[@]}" \
-    -l processes+mps:1 --bytes 64M --memory-limit 1G,64M
+  sweep_points '.[0].throughput_ips > 0 and .[1].status == "infeasible"' "${TINY[@]/64K/64M}" \
+    -l processes+mps:1 --memory-limit 1G,64M
 }
 
 @test "connections, schedule and binding reach the workers and are recorded" {
@@ -545,7 +546,7 @@ LONGER=(--device emulated --kernels 40 --duration 0.2 --warmup 0.1 --precision 5
 @test "progress goes to standard error, a line a point, and --quiet is silent" {
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1-3 -o r.jsonl
   [ "$(wc -l <err)" -eq 3 ]
-  [ "$(grep -cE '^\[[1-3]/3\] threads 1×[1-3], pinned, 5 kernels: [0-9.e+]+ iterations/s(, unconverged)?$' err)" -eq 3 ]
+  [ "$(grep -cE '^\[[1-3]/3\] threads 1×[1-3], pinned, 5 kernels, 64 KiB: [0-9.e+]+ iterations/s(, unconverged)?$' err)" -eq 3 ]
   absent $'\r' err
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1-3 --quiet
   [ ! -s err ]
