@@ -47,6 +47,8 @@ setup() {
   unset XDG_RUNTIME_DIR FAKE_MODE FAKE_LOG DAEMON
   # ThreadSanitizer lets each process sleep for a second at its end.
   export TSAN_OPTIONS=${TSAN_OPTIONS:+$TSAN_OPTIONS:}atexit_sleep_ms=0
+  # The observer comes before AddressSanitizer into a program, and does nothing before it is ready.
+  export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0
   # Short: the private directory goes below it, and a socket's path is short.
   TMPDIR=$(mktemp -d /tmp/mpt.XXXXXX)
   export TMPDIR
