@@ -319,6 +319,11 @@ static void begin_finals(struct tune_search *search)
         count = 2.0 * round_seconds(search, points, 1) < search->left_s;
     }
     search->cut |= count < chosen && count < FINALS_COUNT;
+    /* One round of all would be all that there is time for. */
+    size_t most = chosen;
+    while (most > 1 && most > count && rounds * round_seconds(search, points, most) > search->left_s)
+        most--;
+    search->finalists = most < chosen ? most : TUNE_FINALISTS;
 }
 
 /* Where nothing is left to compare with it, a sole best goes on beside those that are not worse
