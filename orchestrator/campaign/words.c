@@ -55,14 +55,19 @@ static void write_values(FILE *out, const struct option_row *row, const struct o
     free(text);
 }
 
+static bool is_written(const struct option_row *row, enum option_command command,
+                       enum option_id but)
+{
+    return row->commands & (unsigned)command && row->id != but && row->id != OPTION_RESUME;
+}
+
 void campaign_write_given(const struct campaign *campaign, enum option_command command,
                           enum option_id but, FILE *out)
 {
     const struct option_value *given = campaign->options->values;
     const char *output = campaign_output(campaign);
     for (int i = 0; i < OPTION_COUNT; i++)
-        if (option_table[i].commands & (unsigned)command && i != (int)but && i != OPTION_RESUME &&
-            campaign_was_given(&given[i]))
+        if (is_written(&option_table[i], command, but) && campaign_was_given(&given[i]))
             write_values(out, &option_table[i], &given[i]);
     if (output && !campaign_was_given(&given[OPTION_OUTPUT]))
         campaign_write_option(out, &option_table[OPTION_OUTPUT], output);
