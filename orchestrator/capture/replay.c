@@ -180,6 +180,8 @@ static enum status measure_workload(struct capture *capture, const struct worklo
 /* How often the workload is made to fit better, and how near is near enough. */
 #define FITS 3
 #define FITTED_REL 0.02
+/* The most by which a time is corrected at once: one measurement may be odd. */
+#define FIT_MOST 2.0
 
 static bool is_host(const struct workload_step *step)
 {
@@ -217,7 +219,7 @@ static void lengthen(struct workload *workload, double by_ns, bool host)
 {
     for (int i = 0; i < 2 && by_ns != 0.0; i++, host = !host) {
         double has_ns = adjustable_ns(workload, host);
-        double to_ns = fmax(has_ns + by_ns, host ? 0.0 : LEAST_LEFT * has_ns);
+        double to_ns = fmin(fmax(has_ns + by_ns, has_ns / FIT_MOST), has_ns * FIT_MOST);
         if (has_ns <= 0.0)
             continue;
         scale(workload, host, to_ns / has_ns);
