@@ -274,9 +274,8 @@ static double of_gpu_ips(const struct expected *expected)
 /* -- how far it may be off --------------------------------------------------------------------- */
 
 /* Parts of the half width of an interval, as shares; they add up as squares do. By how much
- * predictions were off, at 9 of 10 points, in the development sets of docs/explain.md. What is
- * always there is what the same setting differs by from one set of processes to the next. */
-#define OFF_ALWAYS 0.11
+ * predictions were off, at 9 of 10 points, in the development set of docs/explain.md. */
+#define OFF_ALWAYS 0.09
 #define OFF_CROWDED 0.12   /* more threads that spin than CPUs */
 #define OFF_LAUNCHING 0.12 /* workers wait for each other's launches */
 #define OFF_POLLING 0.15   /* threads that launch kernel by kernel and never wait */

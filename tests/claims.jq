@@ -194,17 +194,6 @@ def over($others):
 
 # -- turns of processes -----------------------------------------------------------------------------
 
-# How far apart a point and the run of its calibration are that has the same setting, for each of
-# several files' points that have one.
-def apart: [.[] | records("calibration") as $calibrations | points[] | select(.status == "ok")
-  | . as $p | $calibrations[] | select(.work as $work
-      | ["kernels", "blocks", "threads_per_block", "spin", "bytes"] | all($work[.] == $p[.]))
-  | .runs[]
-  | select(. as $run | ["mps", "processes", "memory", "sync", "launch", "schedule"]
-      | all($run[.] == $p[.]))
-  | select(.streams == ($p.streams // 1) and .threads == $p.threads and $p.threads <= $p.connections)
-  | .ips / $p.throughput_ips - 1 | fabs] | sort;
-
 # Of a calibration: what an iteration of two processes in turns takes longer than one worker alone
 # without its copies, in milliseconds.
 def change_ms:

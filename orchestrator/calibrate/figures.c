@@ -8,7 +8,6 @@ const struct calibrate_figure calibrate_figures[] = {
     {"alone, graph", CALIBRATE_AWAKE, CALIBRATE_ITERATION, 1, .launch = LAUNCH_GRAPH},
     {"arithmetic", CALIBRATE_AWAKE, CALIBRATE_ARITHMETIC, 4, .part = CALIBRATION_ARITHMETIC},
     {"beside each other", CALIBRATE_AWAKE, CALIBRATE_ITERATION, 4},
-    {"beside each other", CALIBRATE_AWAKE, CALIBRATE_ITERATION, 8},
     {"beside each other", CALIBRATE_AWAKE, CALIBRATE_ITERATION, 16},
     {"graphs", CALIBRATE_AWAKE, CALIBRATE_ITERATION, 16, .launch = LAUNCH_GRAPH},
     {"polling graphs", CALIBRATE_AWAKE, CALIBRATE_ITERATION, 1, 32, .launch = LAUNCH_GRAPH},
@@ -43,7 +42,6 @@ const struct calibrate_figure calibrate_figures[] = {
     {"launches over MPS", CALIBRATE_MPS, CALIBRATE_LAUNCHES, 16, .part = CALIBRATION_GPU_LAUNCHES},
     {"graphs over MPS", CALIBRATE_MPS, CALIBRATE_ITERATION, 16, .launch = LAUNCH_GRAPH},
     {"pageable over MPS", CALIBRATE_MPS, CALIBRATE_ITERATION, 16, .memory = MEMORY_PAGEABLE},
-    {"over MPS", CALIBRATE_MPS, CALIBRATE_ITERATION, 8},
     {"over MPS", CALIBRATE_MPS, CALIBRATE_ITERATION, 4},
 
     {"launches of a process on all GPUs at once", CALIBRATE_ALL, CALIBRATE_LAUNCHES, 24,

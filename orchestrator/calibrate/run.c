@@ -165,28 +165,14 @@ static void keep_part(struct calibration *out, const struct calibrate_figure *fi
     }
 }
 
-static double per(double amount, double rate)
-{
-    return rate > 0.0 ? amount / rate : 0.0;
-}
-
-/* Of an iteration beside the others of a point, as far as is known yet: the warm-up depends on it,
- * and a run whose warm-up turns out too short is made again. */
+/* Of an iteration beside the others of a point. */
 static double expect_s(const struct calibration *figures, const struct point *point)
 {
-    double workers = point_workers(point), alone_s = per(1.0, figures->single_stream_ips);
-    double most_s = fmax(alone_s, per(workers, figures->arithmetic_ips));
-    bool by_stream = point->work.launch == LAUNCH_STREAM;
+    double alone = figures->single_stream_ips, arithmetic = figures->arithmetic_ips;
     if (point->work.copies != COPIES_BOTH || point->work.kernels == 0)
         return 0.0;
-    if (by_stream)
-        most_s = fmax(most_s, per(workers * point->work.kernels,
-                                  point->processes > 1 ? figures->gpu_launches_per_s
-                                                       : figures->process_launches_per_s));
-    /* Threads of a process stage one after the other. */
-    if (point->work.memory == MEMORY_PAGEABLE && figures->single_pageable_ips > 0.0)
-        most_s += point->threads * fmax(1.0 / figures->single_pageable_ips - alone_s, 0.0);
-    return most_s;
+    return fmax(alone > 0.0 ? 1.0 / alone : 0.0,
+                arithmetic > 0.0 ? point_workers(point) / arithmetic : 0.0);
 }
 
 static bool is_measured(const struct calibration *figures, const struct point *point)
