@@ -28,7 +28,8 @@
 
 typedef void (*function)(void);
 
-/* -- functions of ours and of the driver ---------------------------------------------------------- */
+/* -- functions of ours and of the driver ----------------------------------------------------------
+ */
 
 #define NUMBER_TWICE(name, added, thread, ...) PLAIN_##name, THREAD_##name,
 #define NUMBER_ONCE(name, ...) PLAIN_##name,
@@ -48,7 +49,8 @@ DECLARE(cuGetProcAddress, (const char *name, void **out, int version, uint64_t f
 DECLARE(cuGetProcAddress_v2,
         (const char *name, void **out, int version, uint64_t flags, void *status))
 
-#define ROW(number, called, symbol_, thread) [number] = {#called, #symbol_, (function)symbol_, thread},
+#define ROW(number, called, symbol_, thread)                                                       \
+    [number] = {#called, #symbol_, (function)(symbol_), thread},
 #define ROWS_TWICE(name, added, thread, ...)                                                       \
     ROW(PLAIN_##name, name, name##added, false)                                                    \
     ROW(THREAD_##name, name, name##added##thread, true)
@@ -103,7 +105,8 @@ static function replace(enum number number, function found)
     return is_first || none == found ? functions[number].ours : found;
 }
 
-/* -- lookups -------------------------------------------------------------------------------------- */
+/* -- lookups --------------------------------------------------------------------------------------
+ */
 
 /* Sanitizers look functions up before they are ready for calls of instrumented code. */
 #define EARLY __attribute__((no_sanitize("address", "thread", "undefined")))
@@ -147,7 +150,7 @@ EXPORT EARLY __attribute__((optimize("O2"))) void *dlsym(void *restrict library,
     return next(library, name);
 }
 
-#define PER_THREAD 2 /* CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM */
+#define PER_THREAD 2    /* CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM */
 #define VERSION_2 12000 /* from which CUDA version on there is cuGetProcAddress_v2 */
 
 /* A function without a variant for threads is the same for both. */
@@ -171,7 +174,8 @@ static cuda_result replace_found(cuda_result result, const char *name, void **ou
     return result;
 }
 
-/* -- calls ---------------------------------------------------------------------------------------- */
+/* -- calls ----------------------------------------------------------------------------------------
+ */
 
 static cuda_result is_missing(void)
 {
@@ -231,7 +235,8 @@ static cuda_result take(cuda_result result, enum call_kind kind, const void *ker
     return result;
 }
 
-#define CALL(number, parameters, arguments) ((cuda_result(*) parameters)find(number))arguments
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): a list of parameters, and one of arguments */
+#define CALL(number, parameters, arguments) ((cuda_result(*) parameters)find(number)) arguments
 #define DEFINE(number, symbol, kind, parameters, arguments, kernel, bytes)                         \
     cuda_result symbol parameters                                                                  \
     {                                                                                              \
@@ -254,8 +259,8 @@ cuda_result cuGetProcAddress(const char *name, void **out, int version, uint64_t
 cuda_result cuGetProcAddress_v2(const char *name, void **out, int version, uint64_t flags,
                                 void *status)
 {
-    return replace_found(
-        CALL(PLAIN_cuGetProcAddress_v2, (const char *, void **, int, uint64_t, void *),
-             (name, out, version, flags, status)),
-        name, out, version, flags);
+    return replace_found(CALL(PLAIN_cuGetProcAddress_v2,
+                              (const char *, void **, int, uint64_t, void *),
+                              (name, out, version, flags, status)),
+                         name, out, version, flags);
 }

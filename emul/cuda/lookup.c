@@ -12,7 +12,7 @@ EXPORT cuda_result cuGetProcAddress_v2(const char *name, void **out, int version
 cuda_result cuGetProcAddress_v2(const char *name, void **out, int version, uint64_t flags,
                                 int *status)
 {
-#define ENTRY_POINT(field, symbol, since, need, parameters) {#symbol, (void *)symbol},
+#define ENTRY_POINT(field, symbol, since, need, parameters) {#symbol, (void *)(symbol)},
     static const struct {
         const char *symbol;
         void *function;
