@@ -643,6 +643,10 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_RECORD_ITERATIONS, "iterations", 'n', OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB,
      OPTION_RECORD, NULL, 1, 1000, "5", "N", HOW,
      "How many iterations are recorded, after the warm-up and one more."},
+    {OPTION_RECORD_CROWD, "crowd", 0, OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB, OPTION_RECORD, NULL, 0,
+     48, "8", "P", HOW,
+     "Processes over MPS of one more start of the program, which the workload is to match, too: its\n"
+     "kernels get more or fewer blocks. 0: none."},
     {OPTION_RECORD_NAME, "name", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_RECORD, NULL, 0, 0,
      NULL, "NAME", OUT, "The workload's name in the job file. Default: the program's."},
     {OPTION_SLURM_NODES, "nodes", 'N', OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB, OPTION_SLURM_SUBMIT,

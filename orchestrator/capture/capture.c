@@ -51,6 +51,7 @@ static enum status choose(struct capture *capture, struct job *job)
 {
     const struct options *options = capture->options;
     const char *output = options_text(options, OPTION_OUTPUT);
+    char layouts[CAPTURE_LAYOUTS_TEXT];
     if (!job->command)
         return status_set(STATUS_USAGE, "record needs a program: -- PROGRAM [ARGUMENT...]");
     if (!output)
@@ -65,7 +66,8 @@ static enum status choose(struct capture *capture, struct job *job)
     if (status == STATUS_OK)
         status = atomic_file_check(output, 0);
     if (status == STATUS_OK)
-        status = job_set(job, &option_table[OPTION_LAYOUT], "threads:1");
+        status =
+            job_set(job, &option_table[OPTION_LAYOUT], capture_layouts(capture->crowd, layouts));
     if (status == STATUS_OK)
         status = plan_make(job, 1, &capture->plan);
     double duration = options_real(options, OPTION_DURATION);
@@ -89,6 +91,34 @@ static enum status run_plain(struct capture *capture)
         double count = result.cpu.iterations ? (double)result.cpu.iterations : 1.0;
         capture->cpu_ns = (double)result.cpu.cpu_ns / count;
         capture->sleeps = (double)result.cpu.voluntary / count;
+    }
+    round_result_release(&result);
+    return status;
+}
+
+/* The program once more, in several processes over MPS: how much they leave of the GPU to each
+ * other is in no trace. Without that the recording goes on, and the notice has the reason. */
+static enum status run_crowd(struct capture *capture)
+{
+    struct round_result result = {0};
+    enum status status = STATUS_OK;
+    if (capture->crowd)
+        status = capture_measure_crowd(capture, &capture->plan.points[1], &result);
+    if (status != STATUS_OK && status != STATUS_INTERRUPTED) {
+        char notice[1024];
+        snprintf(notice, sizeof notice,
+                 "warning: with %u processes over MPS the program could not be measured, so the "
+                 "blocks of its kernels stay as they are: %s",
+                 capture->crowd, status_text());
+        report_notice(notice);
+        capture->crowd = 0;
+        status = STATUS_OK;
+    } else if (status == STATUS_OK && capture->crowd) {
+        capture->program_crowd_ips = result.throughput_ips;
+        /* No iteration is faster beside others: alone the host was at a slower level, as virtual
+         * CPUs are for seconds. */
+        capture->program_ns =
+            fmin(capture->program_ns, histogram_quantile_ns(&result.latency, 0.5));
     }
     round_result_release(&result);
     return status;
@@ -154,15 +184,10 @@ static enum status run_traced(struct capture *capture)
     return status;
 }
 
-static void print(const struct capture *capture)
+/* How alike they are alone, and with the crowd. */
+static void print_alone(const struct capture *capture)
 {
     double off = capture_difference(capture);
-    printf("recorded %zu iterations of %s (%zu alike) on %s%s: %u step%s in '%s'\n",
-           capture->iterations, path_file_name(capture->job->command[0]), capture->alike,
-           gpu_at(capture->session.gpus, 0)->name,
-           capture->session.emulated ? " [emulated: no real numbers]" : "",
-           capture->workload.workload.count, capture->workload.workload.count == 1 ? "" : "s",
-           options_text(capture->options, OPTION_OUTPUT));
     if (!isfinite(off))
         return;
     printf("replay %.4g ms, program %.4g ms: %+.1f%%\n", capture->replay_ns / 1e6,
@@ -170,6 +195,32 @@ static void print(const struct capture *capture)
     if (fabs(off) > ALIKE_REL)
         report_notice("warning: the workload's iterations are not as long as the program's: what "
                       "its kernels are bound by, and what else it does, is not in it");
+}
+
+static void print_crowd(const struct capture *capture)
+{
+    double off = capture_crowd_difference(capture);
+    if (!isfinite(off))
+        return;
+    printf("with %u processes over MPS: replay %.4g/s, program %.4g/s: %+.1f%%, with %.3g times "
+           "the program's blocks\n",
+           capture->crowd, capture->replay_crowd_ips, capture->program_crowd_ips, 100.0 * off,
+           capture->blocks_scale);
+    if (fabs(off) > ALIKE_REL)
+        report_notice("warning: beside others the workload does not do as much as the program, "
+                      "whatever its kernels leave of the GPU: the difference may be on the host");
+}
+
+static void print(const struct capture *capture)
+{
+    printf("recorded %zu iterations of %s (%zu alike) on %s%s: %u step%s in '%s'\n",
+           capture->iterations, path_file_name(capture->job->command[0]), capture->alike,
+           gpu_at(capture->session.gpus, 0)->name,
+           capture->session.emulated ? " [emulated: no real numbers]" : "",
+           capture->workload.workload.count, capture->workload.workload.count == 1 ? "" : "s",
+           options_text(capture->options, OPTION_OUTPUT));
+    print_alone(capture);
+    print_crowd(capture);
 }
 
 static int run(struct capture *capture)
@@ -180,6 +231,8 @@ static int run(struct capture *capture)
         status = session_check_cupti(&capture->session, NULL, 0);
     if (status == STATUS_OK)
         status = run_plain(capture);
+    if (status == STATUS_OK)
+        status = run_crowd(capture);
     if (status == STATUS_OK)
         status = run_traced(capture);
     if (status == STATUS_OK)
@@ -195,11 +248,14 @@ static int run(struct capture *capture)
 int capture_command(const struct invocation *invocation)
 {
     struct job job = *invocation->job;
-    struct capture capture = {
-        .options = invocation->options, .job = &job, .buffer = TRACE_BUFFER_EMPTY};
+    struct capture capture = {.options = invocation->options,
+                              .job = &job,
+                              .buffer = TRACE_BUFFER_EMPTY,
+                              .blocks_scale = 1.0};
     const struct session_request request = {.device = options_text(capture.options, OPTION_DEVICE)};
     int result = EXIT_BAD_SETUP;
     capture.iterations = (size_t)options_integer(capture.options, OPTION_RECORD_ITERATIONS);
+    capture.crowd = (unsigned)options_integer(capture.options, OPTION_RECORD_CROWD);
     enum status status = choose(&capture, &job);
     if (status == STATUS_OK)
         status = session_open(&request, &capture.session);

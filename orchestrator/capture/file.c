@@ -22,6 +22,24 @@ static void put_command(FILE *out, char *const *command)
             line);
 }
 
+static void put_crowd(FILE *out, const struct capture *capture)
+{
+    double off = capture_crowd_difference(capture);
+    if (!isfinite(off)) {
+        fputs("# Kernels of a duration compute, whatever the program's did: bound=memory is yours "
+              "to add.\n",
+              out);
+        return;
+    }
+    fprintf(out,
+            "# with %u processes over MPS the program does %.4g/s, this workload %.4g/s: %+.1f%%\n",
+            capture->crowd, capture->program_crowd_ips, capture->replay_crowd_ips, 100.0 * off);
+    fprintf(out,
+            "# Kernels have %.3g times the blocks that the program's have, so that they leave "
+            "each other as\n# much of the GPU; all compute.\n",
+            capture->blocks_scale);
+}
+
 static void put_head(FILE *out, const struct capture *capture)
 {
     char when[32], cuda[SESSION_CUDA_TEXT];
@@ -35,9 +53,7 @@ static void put_head(FILE *out, const struct capture *capture)
     if (isfinite(capture_difference(capture)))
         fprintf(out, "# alone, this workload takes %.4g ms here: %+.1f%%\n",
                 capture->replay_ns / 1e6, 100.0 * capture_difference(capture));
-    fputs("# Kernels of a duration compute, whatever the program's did: bound=memory is yours to "
-          "add.\n",
-          out);
+    put_crowd(out, capture);
     if (capture->workload.merged)
         fprintf(out, "# Unlike steps are one, of their mean: a workload has at most %d.\n",
                 WORKLOAD_STEPS);

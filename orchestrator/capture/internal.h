@@ -1,6 +1,6 @@
 /*
  * Shared by the files of the record command: running the program (capture.c), measuring what was
- * made of it (replay.c), and writing the job file (file.c).
+ * made of it (replay.c), alone and beside others (crowd.c), and writing the job file (file.c).
  */
 #pragma once
 
@@ -16,7 +16,8 @@ struct capture {
     const struct options *options;
     const struct job *job;
     char name[WORKLOAD_NAME_BYTES];
-    struct plan plan;
+    struct plan plan; /* the program alone, and with a crowd the crowd */
+    unsigned crowd;   /* processes over MPS of the second measurement; 0: there is none */
     struct round_limits limits;
     struct session session;
     size_t iterations, alike; /* recorded, and those of them that do the same */
@@ -28,7 +29,30 @@ struct capture {
     struct captured_iteration iteration;
     struct captured_workload workload;
     double replay_ns; /* of an iteration of the workload, median; 0: it was not measured */
+    double program_crowd_ips, replay_crowd_ips; /* of all processes; 0: not measured */
+    double blocks_scale; /* blocks of the workload's kernels, by those of the program's */
 };
+
+/* What is measured, as --layout: a process alone, and a crowd where there is one. Returns out. */
+#define CAPTURE_LAYOUTS_TEXT 48
+const char *capture_layouts(unsigned crowd, char out[CAPTURE_LAYOUTS_TEXT]);
+
+/* A job of the workload as it is now, alone and with the crowd, with the work of its kernels. */
+struct replay {
+    struct job job;
+    struct plan plan;
+};
+/* To be released in every case. STATUS_UNSUPPORTED: kernels cannot have these durations. */
+enum status replay_prepare(struct capture *capture, struct replay *out);
+void replay_release(struct replay *replay);
+
+/* Of all processes of a plan's crowd together. Statuses as of trace_run(). */
+enum status capture_measure_crowd(struct capture *capture, const struct point *point,
+                                  struct round_result *out);
+
+/* Finds the number of blocks with which the workload, as it is now, does as much with the crowd as
+ * the program did. Sets blocks_scale and the workload's blocks. */
+enum status capture_fit_crowd(struct capture *capture);
 
 /* Makes the workload of the iteration, and measures it. Kernels that are shorter than one of a
  * given duration can be here become as short ones as there are. Statuses as of trace_run();
@@ -40,3 +64,6 @@ enum status capture_write(const struct capture *capture, const char *path);
 
 /* By how much the replay is longer than the program, as a share; NAN without a replay. */
 double capture_difference(const struct capture *capture);
+
+/* By how much the replay's throughput with the crowd is more than the program's; NAN without. */
+double capture_crowd_difference(const struct capture *capture);

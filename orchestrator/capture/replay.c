@@ -33,9 +33,11 @@ static enum status set(struct job *job, enum option_id id, const char *text)
     return job_set(job, &option_table[id], text);
 }
 
-/* A job of the one workload, alone. */
-static enum status make_job(const struct captured_workload *captured, struct job *out)
+/* A job of the one workload, alone and with the crowd. */
+static enum status make_job(const struct captured_workload *captured, unsigned crowd,
+                            struct job *out)
 {
+    char layouts[CAPTURE_LAYOUTS_TEXT];
     enum status status = job_load(NULL, out);
     if (status != STATUS_OK)
         return status;
@@ -44,7 +46,7 @@ static enum status make_job(const struct captured_workload *captured, struct job
         return status_set(STATUS_MEMORY, "out of memory for a workload");
     out->workloads[0] = captured->workload;
     out->workload_count = 1;
-    status = set(out, OPTION_LAYOUT, "threads:1");
+    status = set(out, OPTION_LAYOUT, capture_layouts(crowd, layouts));
     if (status == STATUS_OK)
         status = set(out, OPTION_WORKLOAD, captured->workload.name);
     if (status == STATUS_OK)
@@ -54,29 +56,22 @@ static enum status make_job(const struct captured_workload *captured, struct job
     return status == STATUS_OK ? set(out, OPTION_SYNC, "none") : status;
 }
 
-/* A job of the workload as it is now, with the work of its kernels; to be released in every case.
- */
-struct replay {
-    struct job job;
-    struct plan plan;
-};
-
-static enum status prepare(struct capture *capture, struct replay *out)
+enum status replay_prepare(struct capture *capture, struct replay *out)
 {
     json_t *lengths = json_array();
     bool quiet = options_switch(capture->options, OPTION_QUIET);
     *out = (struct replay){0};
-    enum status status = make_job(&capture->workload, &out->job);
+    enum status status = make_job(&capture->workload, capture->crowd, &out->job);
     if (status == STATUS_OK)
         status = plan_make(&out->job, 1, &out->plan);
     if (status == STATUS_OK)
-        status = lengths_find(&capture->session, out->plan.points, 1, capture->limits.timeout_ns,
-                              quiet, report_notice, lengths);
+        status = lengths_find(&capture->session, out->plan.points, out->plan.count,
+                              capture->limits.timeout_ns, quiet, report_notice, lengths);
     json_decref(lengths);
     return status;
 }
 
-static void release(struct replay *replay)
+void replay_release(struct replay *replay)
 {
     plan_release(&replay->plan);
     job_release(&replay->job);
@@ -163,15 +158,15 @@ static enum status measure_workload(struct capture *capture, const struct worklo
 {
     struct replay replay;
     struct workload *workload = &capture->workload.workload;
-    enum status status = prepare(capture, &replay);
+    enum status status = replay_prepare(capture, &replay);
     if (status == STATUS_UNSUPPORTED && memcmp(before, workload, sizeof *before) != 0) {
         *workload = *before;
-        release(&replay);
-        status = prepare(capture, &replay);
+        replay_release(&replay);
+        status = replay_prepare(capture, &replay);
     }
     if (status == STATUS_OK)
         status = measure(capture, &replay);
-    release(&replay);
+    replay_release(&replay);
     return status;
 }
 
@@ -261,16 +256,42 @@ static enum status fit(struct capture *capture, double host_ns)
     return status;
 }
 
+static enum status measure_crowd(struct capture *capture)
+{
+    struct replay replay;
+    struct round_result result = {0};
+    enum status status = replay_prepare(capture, &replay);
+    if (status == STATUS_OK)
+        status = capture_measure_crowd(capture, &replay.plan.points[1], &result);
+    if (status == STATUS_OK)
+        capture->replay_crowd_ips = result.throughput_ips;
+    round_result_release(&result);
+    replay_release(&replay);
+    return status;
+}
+
 /* Measures the workload with the durations that CUPTI finds to be the program's. */
 static enum status translate_and_measure(struct capture *capture)
 {
     struct replay replay;
     const struct workload before = capture->workload.workload;
-    enum status status = prepare(capture, &replay);
+    enum status status = replay_prepare(capture, &replay);
     if (status == STATUS_OK)
         status = translate_durations(capture, &replay);
-    release(&replay);
+    replay_release(&replay);
     return status == STATUS_OK ? measure_workload(capture, &before) : status;
+}
+
+/* Other blocks may have made an iteration alone a little longer, or shorter. */
+static enum status fit_both(struct capture *capture, double host_ns)
+{
+    enum status status = capture_fit_crowd(capture);
+    const struct workload found = capture->workload.workload;
+    if (status == STATUS_OK)
+        status = measure_workload(capture, &found);
+    if (status == STATUS_OK)
+        status = fit(capture, host_ns);
+    return status == STATUS_OK ? measure_crowd(capture) : status;
 }
 
 /* What tracing took is in the host's times: what the iteration was longer with it, but no more than
@@ -322,6 +343,7 @@ enum status capture_replay(struct capture *capture)
         .host_scale = host_scale(capture),
         .busy = host_is_busy(capture),
     };
+    double host_ns = choice.host_scale * captured_host_ns(&capture->iteration);
     for (;;) {
         enum status status = capture_describe(&capture->iteration, &choice, &capture->workload);
         if (status == STATUS_NOT_FOUND)
@@ -332,7 +354,9 @@ enum status capture_replay(struct capture *capture)
         if (status == STATUS_OK)
             status = translate_and_measure(capture);
         if (status == STATUS_OK)
-            status = fit(capture, choice.host_scale * captured_host_ns(&capture->iteration));
+            status = fit(capture, host_ns);
+        if (status == STATUS_OK && capture->program_crowd_ips > 0.0)
+            status = fit_both(capture, host_ns);
         if (status != STATUS_UNSUPPORTED || choice.least_kernel_ns >= SHORTEST_NS)
             return status;
         choice.least_kernel_ns = choice.least_kernel_ns ? 2 * choice.least_kernel_ns : 1500;
@@ -342,4 +366,11 @@ enum status capture_replay(struct capture *capture)
 double capture_difference(const struct capture *capture)
 {
     return capture->replay_ns > 0 ? capture->replay_ns / capture->program_ns - 1.0 : (double)NAN;
+}
+
+double capture_crowd_difference(const struct capture *capture)
+{
+    return capture->replay_crowd_ips > 0
+               ? capture->replay_crowd_ips / capture->program_crowd_ips - 1.0
+               : (double)NAN;
 }

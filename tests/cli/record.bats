@@ -11,7 +11,7 @@ record() {
   shift
   [ -x "$PROGRAM" ] || skip "the fakes are not built"
   rm -f mine.job
-  expect "$status" "$MPSWEEP" record --device emulated -q --duration 0.6 -o mine.job -- "$PROGRAM" "$@"
+  expect "$status" "$MPSWEEP" record --device emulated -q --duration 0.6 --crowd "${CROWD:-0}" -o mine.job -- "$PROGRAM" "$@"
 }
 
 # steps: without times, which a busy machine makes longer, and without what the host does for less
@@ -85,12 +85,30 @@ lasts() {
   are 'copy-in 64K' 'kernel blocks=8 threads=64 duration=T count=4' 'copy-out 1K'
   grep -q '^launch = graph$' mine.job
   rm mine.job
-  expect 0 "$MPSWEEP" record --device emulated -q --duration 0.6 -o mine.job -n 3 --name of-mine -- \
+  expect 0 "$MPSWEEP" record --device emulated -q --duration 0.6 --crowd 0 -o mine.job -n 3 --name of-mine -- \
     "$PROGRAM" pageable in:65536 kernel:1x32:30000:1 out:1024
   grep -q '^memory = pageable$' mine.job
   grep -q '^\[workload of-mine\]$' mine.job
   grep -q '^workload = of-mine$' mine.job
   grep -q '^# 3 iterations' mine.job
+}
+
+# Four processes of which one at a time is on the GPU do as much as one. With the program's four
+# blocks its kernels would run side by side.
+@test "kernels get more blocks until several processes do as much as the program's" {
+  CROWD=4 record 0 lock:lock kernel:4x128:5000000:2
+  awk '/^step = kernel/ { sub(/.*blocks=/, ""); found = $1 > 8 } END { exit !found }' mine.job ||
+    fail "the kernels have too few blocks" "$(cat mine.job)"
+  grep -qE '^with 4 processes over MPS: replay [0-9.]+/s, program [0-9.]+/s: [+-][0-9.]+%, with [0-9.]+ times' out
+  grep -qE '^# with 4 processes over MPS the program does [0-9.]+/s, this workload [0-9.]+/s: ' mine.job
+}
+
+@test "a program that cannot run several times is recorded alone" {
+  CROWD=2 record 0 single:lock kernel:4x128:200000:2
+  says 'warning: with 2 processes over MPS the program could not be measured, so the blocks .*status 91'
+  are 'kernel blocks=4 threads=128 duration=T count=2'
+  grep -q '^# Kernels of a duration compute' mine.job
+  absent 'with 2 processes over MPS: replay' out
 }
 
 @test "one iteration in five that is slow changes nothing" {
@@ -114,5 +132,6 @@ lasts() {
   refused 'record needs --output FILE' "$MPSWEEP" record --device emulated -- "$PROGRAM"
   refused "'a b' is not a name for a workload" \
     "$MPSWEEP" record --device emulated -o n.job --name 'a b' -- "$PROGRAM"
+  refused "'49' is not a value of crowd" "$MPSWEEP" record --crowd 49 -o n.job -- "$PROGRAM"
   refused "'0' is not a value of iterations" "$MPSWEEP" record -n 0 -o n.job -- "$PROGRAM"
 }

@@ -11,12 +11,16 @@
  *     pageable                    the host's memory is not pinned
  *     idle                        it does not use the GPU
  *     early                       it ends after two iterations
+ *     lock:FILE                   one process at a time has work on the GPU
+ *     single:FILE                 it ends at once where another process runs
  * Built with SILENT it does not report its iterations, and does not end.
  * It waits for its stream at the end of an iteration.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <time.h>
 
@@ -96,6 +100,16 @@ static void do_host_word(const char *word)
         compute_us(us);
 }
 
+/* The file that a word names, opened; -1: no such word. */
+static int file_of(char *const *words, const char *name)
+{
+    size_t length = strlen(name);
+    for (; *words; words++)
+        if (strncmp(*words, name, length) == 0)
+            return open(*words + length, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    return -1;
+}
+
 static int has(char *const *words, const char *word)
 {
     while (*words && strcmp(*words, word) != 0)
@@ -142,6 +156,9 @@ int main(int argc, char **argv)
     prctl(PR_SET_TIMERSLACK, 1UL);
     int idle = has(words, "idle"), early = has(words, "early");
     cuda_graph_exec graph = NULL;
+    int lock = file_of(words, "lock:"), single = file_of(words, "single:");
+    if (single >= 0 && flock(single, LOCK_EX | LOCK_NB) != 0)
+        exit(91);
     if (!idle)
         open_gpu(has(words, "pageable"));
     if (has(words, "graph"))
@@ -149,6 +166,8 @@ int main(int argc, char **argv)
     struct mpsweep *worker = mpsweep_open(MPSWEEP_NEXT_THREAD);
     mpsweep_ready(worker);
     while (mpsweep_begin(worker)) {
+        if (lock >= 0)
+            flock(lock, LOCK_EX);
         if (graph)
             DO(graph_launch, graph, stream);
         for (char *const *word = words; *word; word++) {
@@ -158,6 +177,8 @@ int main(int argc, char **argv)
         }
         if (!idle)
             DO(stream_synchronize, stream);
+        if (lock >= 0)
+            flock(lock, LOCK_UN);
         mpsweep_end(worker);
         if (++served == 2 && early)
             exit(0);

@@ -1,0 +1,146 @@
+#include "orchestrator/capture/internal.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "orchestrator/capture/share.h"
+#include "orchestrator/trace/run.h"
+
+/* How often the workload is measured with the crowd, and how near is near enough. */
+#define TRIES 8
+#define NEAR_REL 0.02
+
+/* GPU threads that a multiprocessor has room for. */
+#define SM_THREADS 2048
+
+/* Kernels up to these become as short as there is where they cannot have their durations. */
+#define SHORT_NS 1500
+#define SHORT_NS_MOST 6000
+
+const char *capture_layouts(unsigned crowd, char out[CAPTURE_LAYOUTS_TEXT])
+{
+    if (crowd)
+        snprintf(out, CAPTURE_LAYOUTS_TEXT, "threads:1,processes+mps:%u", crowd);
+    else
+        snprintf(out, CAPTURE_LAYOUTS_TEXT, "threads:1");
+    return out;
+}
+
+enum status capture_measure_crowd(struct capture *capture, const struct point *point,
+                                  struct round_result *out)
+{
+    struct point crowd = *point;
+    crowd.work.warmup_ns = capture->plan.points[0].work.warmup_ns;
+    enum status status = trace_run(&capture->session, &crowd, &capture->limits, out);
+    if (status == STATUS_OK && !(out->throughput_ips > 0.0))
+        return status_set(STATUS_WORKER, "no iteration ended in the window");
+    return status;
+}
+
+/* Blocks with which one kernel leaves no room on the GPU. */
+static double full_blocks(const struct capture *capture, const struct workload_step *step)
+{
+    double sms = gpu_at(capture->session.gpus, 0)->sms;
+    return fmax(1.0, floor(sms * SM_THREADS / step->threads));
+}
+
+static void scale_blocks(const struct capture *capture, double by, struct workload *workload)
+{
+    for (unsigned i = 0; i < workload->count; i++) {
+        struct workload_step *step = &workload->steps[i];
+        double blocks = round(step->blocks * by);
+        if (!workload_step_is_kernel(step))
+            continue;
+        if (by > 1.0)
+            blocks = fmax(step->blocks, fmin(blocks, full_blocks(capture, step)));
+        step->blocks = (uint32_t)fmax(1.0, blocks);
+    }
+}
+
+/* Beyond these every kernel has one block, or fills the GPU. */
+static void find_bounds(const struct capture *capture, struct share_search *search)
+{
+    const struct workload *workload = &capture->workload.workload;
+    search->least = search->most = 1.0;
+    for (unsigned i = 0; i < workload->count; i++) {
+        const struct workload_step *step = &workload->steps[i];
+        if (!workload_step_is_kernel(step))
+            continue;
+        search->least = fmin(search->least, 1.0 / step->blocks);
+        search->most = fmax(search->most, full_blocks(capture, step) / step->blocks);
+    }
+}
+
+struct fitting {
+    struct capture *capture;
+    struct captured_workload own; /* with the program's blocks */
+    struct captured_workload best;
+    double best_off; /* of its ratio, as a logarithm */
+};
+
+/* With more blocks a kernel may not be as short as it was: then it becomes as short as there is. */
+static void shorten(struct captured_workload *captured, uint64_t least_ns)
+{
+    for (unsigned i = 0; i < captured->workload.count; i++) {
+        struct workload_step *step = &captured->workload.steps[i];
+        if (step->kind != STEP_COMPUTE || step->asked_ns >= least_ns)
+            continue;
+        step->kind = STEP_CYCLES;
+        step->asked_ns = 0;
+        step->amount = 1;
+        captured->others++;
+    }
+}
+
+static enum status prepare(const struct fitting *fitting, double scale, struct replay *replay)
+{
+    struct captured_workload *workload = &fitting->capture->workload;
+    for (uint64_t least_ns = 0;; least_ns = least_ns ? 2 * least_ns : SHORT_NS) {
+        *workload = fitting->own;
+        scale_blocks(fitting->capture, scale, &workload->workload);
+        shorten(workload, least_ns);
+        enum status status = replay_prepare(fitting->capture, replay);
+        if (status != STATUS_UNSUPPORTED || least_ns >= SHORT_NS_MOST)
+            return status;
+        replay_release(replay);
+    }
+}
+
+static enum status measure(void *data, double scale, double *ratio)
+{
+    struct fitting *fitting = data;
+    struct capture *capture = fitting->capture;
+    struct replay replay;
+    struct round_result result = {0};
+    enum status status = prepare(fitting, scale, &replay);
+    if (status == STATUS_OK)
+        status = capture_measure_crowd(capture, &replay.plan.points[1], &result);
+    if (status == STATUS_OK) {
+        *ratio = result.throughput_ips / capture->program_crowd_ips;
+        if (fabs(log(*ratio)) < fitting->best_off) {
+            fitting->best = capture->workload;
+            fitting->best_off = fabs(log(*ratio));
+        }
+    }
+    round_result_release(&result);
+    replay_release(&replay);
+    return status;
+}
+
+enum status capture_fit_crowd(struct capture *capture)
+{
+    struct fitting fitting = {.capture = capture,
+                              .own = capture->workload,
+                              .best = capture->workload,
+                              .best_off = (double)INFINITY};
+    struct share_search search = {
+        .near_rel = NEAR_REL, .tries = TRIES, .measure = measure, .data = &fitting};
+    struct share found;
+    find_bounds(capture, &search);
+    enum status status = share_find(&search, &found);
+    capture->workload = fitting.best;
+    if (status == STATUS_OK)
+        capture->blocks_scale = found.scale;
+    return status;
+}

@@ -1,0 +1,55 @@
+#include "orchestrator/capture/share.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+/* How near to either end of what is left a line between the ends may lead. */
+#define INSIDE 0.15
+
+/* One end of what is left to search, in logarithms. */
+struct end {
+    double scale, ratio;
+    bool known; /* its ratio was measured */
+};
+
+static double between(const struct end *from, const struct end *to)
+{
+    double share = 0.5;
+    if (to->known && from->ratio * to->ratio < 0.0)
+        share = fmin(fmax(from->ratio / (from->ratio - to->ratio), INSIDE), 1.0 - INSIDE);
+    return from->scale + share * (to->scale - from->scale);
+}
+
+enum status share_find(const struct share_search *search, struct share *out)
+{
+    struct share best = {.scale = 1.0};
+    enum status status = search->measure(search->data, 1.0, &best.ratio);
+    if (status != STATUS_OK)
+        return status;
+    double beyond = log(best.ratio > 1.0 ? search->most : search->least);
+    /* The answer lies from `from`, where the ratio is on the side that it has at 1, to `to`. */
+    struct end from = {.ratio = log(best.ratio), .known = true}, to = {.scale = beyond};
+    const bool above = from.ratio > 0.0;
+    for (unsigned i = 1; i < search->tries && fabs(best.ratio - 1.0) > search->near_rel; i++) {
+        struct end at = {.scale = between(&from, &to), .known = true};
+        struct share now = {.scale = exp(at.scale)};
+        if (fabs(to.scale - from.scale) < 1e-3)
+            break;
+        status = search->measure(search->data, now.scale, &now.ratio);
+        if (status == STATUS_UNSUPPORTED) {
+            to = (struct end){.scale = at.scale};
+            continue;
+        }
+        if (status != STATUS_OK)
+            return status;
+        at.ratio = log(now.ratio);
+        if (fabs(at.ratio) < fabs(log(best.ratio)))
+            best = now;
+        if ((at.ratio > 0.0) == above)
+            from = at;
+        else
+            to = at;
+    }
+    *out = best;
+    return STATUS_OK;
+}

@@ -1,0 +1,98 @@
+/* The search for the blocks with which a workload does as much beside others as a program. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "orchestrator/capture/share.h"
+
+/* A workload that does `alone` times as much as the program with its own blocks, and less by a
+ * power of them from `begins` on. */
+struct made {
+    double alone, power, begins, refused_from;
+    unsigned measured;
+};
+
+static enum status measure(void *data, double scale, double *ratio)
+{
+    struct made *made = data;
+    made->measured++;
+    if (scale >= made->refused_from)
+        return status_set(STATUS_UNSUPPORTED, "no such kernel");
+    *ratio = made->alone * pow(fmax(1.0, scale / made->begins), -made->power);
+    return STATUS_OK;
+}
+
+static struct share find(struct made *made, enum status expected)
+{
+    struct share found = {0};
+    const struct share_search search = {.least = 1.0 / 64,
+                                        .most = 2000.0,
+                                        .near_rel = 0.02,
+                                        .tries = 8,
+                                        .measure = measure,
+                                        .data = made};
+    assert_int_equal(share_find(&search, &found), expected);
+    return found;
+}
+
+static void finds_more_blocks_from_where_they_matter(void **state)
+{
+    (void)state;
+    for (double begins = 1.0; begins < 300.0; begins *= 3.0) {
+        struct made made = {
+            .alone = 1.86, .power = 1.0, .begins = begins, .refused_from = (double)INFINITY};
+        struct share found = find(&made, STATUS_OK);
+        assert_true(fabs(found.ratio - 1.0) <= 0.05);
+        assert_true(found.scale > begins);
+        assert_true(made.measured <= 8);
+    }
+}
+
+static void finds_fewer_blocks(void **state)
+{
+    (void)state;
+    /* 0.7 times as much at 1, and all that there is from a thirty-second on. */
+    struct made made = {.alone = 0.7 * sqrt(32.0),
+                        .power = 0.5,
+                        .begins = 1.0 / 32,
+                        .refused_from = (double)INFINITY};
+    struct share found = find(&made, STATUS_OK);
+    assert_true(fabs(found.ratio - 1.0) <= 0.05);
+    assert_true(found.scale < 1.0);
+}
+
+static void measures_once_where_it_is_near(void **state)
+{
+    (void)state;
+    struct made made = {.alone = 1.01, .begins = 1.0, .refused_from = (double)INFINITY};
+    struct share found = find(&made, STATUS_OK);
+    assert_int_equal(made.measured, 1);
+    assert_true(found.scale == 1.0 && found.ratio == 1.01);
+}
+
+static void goes_as_far_as_there_are_kernels(void **state)
+{
+    (void)state;
+    struct made made = {.alone = 4.0, .power = 1.0, .begins = 1.0, .refused_from = 2.5};
+    struct share found = find(&made, STATUS_OK);
+    assert_true(found.scale > 1.5 && found.scale < 2.5);
+    made = (struct made){.alone = 4.0, .refused_from = 0.5};
+    find(&made, STATUS_UNSUPPORTED);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(finds_more_blocks_from_where_they_matter),
+        cmocka_unit_test(finds_fewer_blocks),
+        cmocka_unit_test(measures_once_where_it_is_near),
+        cmocka_unit_test(goes_as_far_as_there_are_kernels),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
