@@ -32,6 +32,7 @@ long_tests = \
     tests/cli/mps_failures.bats \
     tests/cli/trace.bats \
     tests/cli/record.bats \
+    tests/cli/tutorials.bats \
     tests/cli/numa.bats \
     tests/cli/mps.bats \
     tests/cli/stalls.bats \
