@@ -9,6 +9,7 @@
 #include "orchestrator/calibrate/plan.h"
 #include "orchestrator/console/report.h"
 #include "orchestrator/explain/set.h"
+#include "orchestrator/explain/observed.h"
 #include "orchestrator/explain/point.h"
 #include "orchestrator/explain/verify.h"
 #include "orchestrator/results/fields.h"
@@ -42,6 +43,15 @@ static void unload(struct explaining *explaining)
     results_release(&explaining->results);
 }
 
+/* A file that has nothing but such points, and nothing is asked for that needs ceilings. */
+static bool explains_observed(const struct explaining *explaining)
+{
+    const struct options *options = explaining->options;
+    return explaining->set.count == 0 && explain_has_observed(explaining->results.points) &&
+           !options_switch(options, OPTION_VERIFY) &&
+           strcmp(options_text(options, OPTION_EXPLAIN_FORMAT), "text") == 0;
+}
+
 /* The results with the calibrations that they hold; writes: there will be more, so that nothing
  * else may write to the file from here on. */
 static enum status load(struct explaining *explaining, bool writes)
@@ -59,6 +69,8 @@ static enum status load(struct explaining *explaining, bool writes)
         explain_set_make(explaining->results.header, explaining->results.points, &explaining->set);
     if (status != STATUS_OK)
         return status_prefix(status, "'%s': ", path);
+    if (explaining->set.count == 0 && explains_observed(explaining))
+        return STATUS_OK;
     if (explaining->set.count == 0)
         return explain_set_empty(&explaining->set, path);
     return explain_set_calibrate_all(&explaining->set, &explaining->results, path);
@@ -288,6 +300,10 @@ static int run(struct explaining *explaining, struct session *session)
     enum status status = session ? calibrate(explaining) : STATUS_OK;
     if (status != STATUS_OK)
         return report(status);
+    if (explains_observed(explaining)) {
+        explain_print_observed(stdout, explaining->results.points);
+        return EXIT_ALL_MEASURED;
+    }
     const struct remedy_limits limits = known_limits(session);
     status = explain_set_compute(&explaining->set, &limits);
     if (status != STATUS_OK)
@@ -318,6 +334,8 @@ static enum status load_for_use(struct explaining *explaining, bool *needs_gpu)
         enum status status = load(explaining, locked);
         if (status != STATUS_OK)
             return status;
+        if (explains_observed(explaining))
+            return STATUS_OK;
         if (explain_set_is_of_several(&explaining->set))
             return check_merged(explaining);
         *needs_gpu =

@@ -33,6 +33,16 @@ COPIES="1 copy in of 65536 bytes, 1 copy out of 65536 bytes"
   grep -q '^observed threads 1×1: an iteration is 1 wait, 12 launches' out
 }
 
+@test "explain reports what was observed, and whether more workers do more" {
+  observe 0 -l threads:1 -l processes+mps:2 -- "$UNAWARE" --kernels 12
+  expect 0 "$MPSWEEP" explain r.jsonl
+  [ "$(grep -cE '×1.*: [0-9.]+ iterations/s; an iteration is 1 wait, 12 launches' out)" -eq 2 ]
+  [ "$(grep -cE '^  a worker needs [0-9.]+ ms for one, and [0-9.]+ ms of a CPU' out)" -eq 2 ]
+  [ "$(grep -cE '^  2 workers do [0-9.]+ times as much as one: ' out)" -eq 1 ]
+  # Ceilings are not known, in any other form either.
+  refused 'holds only points of workloads without a calibration' "$MPSWEEP" explain --format json r.jsonl
+}
+
 @test "each thread has its own" {
   observe 0 -l threads:3 -l hybrid:2x2 -- sh -c 'exec "$0" --threads "$MPSWEEP_THREADS"' "$UNAWARE"
   takes "1 wait, 20 launches, $COPIES"
