@@ -181,6 +181,7 @@ enum option_command {
     OPTION_SLURM_STATUS = 0x20000,
     OPTION_SLURM_COLLECT = 0x40000,
     OPTION_SLURM_CANCEL = 0x80000,
+    OPTION_REPORT = 0x100000,
 };
 
 enum layout_kind {

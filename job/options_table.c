@@ -460,13 +460,13 @@ const struct option_row option_table[OPTION_COUNT] = {
      CHOICES({"table"}, {"csv"}, {"json"}), 0, 0, "table", NULL, OUT,
      "What is printed on standard output."},
     {OPTION_OUTPUT, "output", 'o', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB,
-     SWEEP | OPTION_RECORD | OPTION_PLOT | OPTION_COMPARE | OPTION_MERGE, NULL, 0, 0, NULL, "FILE",
-     OUT,
+     SWEEP | OPTION_RECORD | OPTION_PLOT | OPTION_REPORT | OPTION_COMPARE | OPTION_MERGE, NULL, 0,
+     0, NULL, "FILE", OUT,
      "sweep, tune: results file (.jsonl), which must not exist unless --resume is given. Default:\n"
      "a dated one in ./mpsweep-results. plot, compare: a picture, .svg, .png or .pdf, or .gp for\n"
-     "gnuplot's data; that of compare shows all ratios. trace: a timeline (.json), and record: a\n"
-     "job file, which must not exist. merge: results of all, which must not exist unless --force\n"
-     "is given."},
+     "gnuplot's data; that of compare shows all ratios. report: a page (.html). trace: a timeline\n"
+     "(.json), and record: a job file, which must not exist. merge: results of all, which must not\n"
+     "exist unless --force is given."},
     {OPTION_RESUME, "resume", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, PLAN, NULL, 0, 0, "no",
      NULL, OUT, "Go on with an interrupted results file: measure what it lacks."},
     {OPTION_RESUME_FORCE, "force", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, PLAN, NULL, 0, 0, "no",

@@ -13,6 +13,7 @@
 #include "orchestrator/mps/mps.h"
 #include "orchestrator/plot/plot.h"
 #include "orchestrator/probe/probe.h"
+#include "orchestrator/report/report.h"
 #include "orchestrator/slurm/slurm.h"
 #include "orchestrator/sweep/sweep.h"
 #include "orchestrator/trace/trace.h"
@@ -56,6 +57,15 @@ const struct command commands[] = {
      .needs = {OPTION_OUTPUT},
      .synopsis = "mpsweep plot RESULTS [--figure F] -o FILE",
      .summary = "draw a figure from a results file"},
+    {.name = "report",
+     .run = report_command,
+     .bit = OPTION_REPORT,
+     .least = 1,
+     .most = COMMAND_ANY_NUMBER,
+     .needed = "a results file",
+     .needs = {OPTION_OUTPUT},
+     .synopsis = "mpsweep report RESULTS... -o FILE.html",
+     .summary = "one page of results: the best layout and why, figures, all points"},
     {.name = "explain",
      .run = explain_command,
      .bit = OPTION_EXPLAIN,
@@ -199,12 +209,13 @@ static const char *last_word(const char *name)
 static const struct {
     const char *word, *command;
 } meanings[] = {
-    {"run", "sweep"},        {"bench", "sweep"},     {"benchmark", "sweep"}, {"measure", "sweep"},
-    {"start", "sweep"},      {"test", "sweep"},      {"optimize", "tune"},   {"search", "tune"},
-    {"best", "tune"},        {"profile", "trace"},   {"timeline", "trace"},  {"capture", "record"},
-    {"draw", "plot"},        {"figure", "plot"},     {"graph", "plot"},      {"chart", "plot"},
-    {"why", "explain"},      {"analyze", "explain"}, {"diff", "compare"},    {"deploy", "emit"},
-    {"export", "emit"},      {"check", "doctor"},    {"info", "doctor"},     {"cat", "merge"}};
+    {"run", "sweep"},   {"bench", "sweep"},   {"benchmark", "sweep"}, {"measure", "sweep"},
+    {"start", "sweep"}, {"test", "sweep"},    {"optimize", "tune"},   {"search", "tune"},
+    {"best", "tune"},   {"profile", "trace"}, {"timeline", "trace"},  {"capture", "record"},
+    {"draw", "plot"},   {"figure", "plot"},   {"graph", "plot"},      {"chart", "plot"},
+    {"html", "report"}, {"why", "explain"},   {"analyze", "explain"}, {"diff", "compare"},
+    {"deploy", "emit"}, {"export", "emit"},   {"check", "doctor"},    {"info", "doctor"},
+    {"cat", "merge"}};
 
 /* The command that a mistyped name means, by its meaning, the whole name or the last word; NULL:
  * none. */

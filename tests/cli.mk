@@ -76,6 +76,7 @@ cli_tests = \
     tests/cli/figures.bats \
     tests/cli/explain.bats \
     tests/cli/plot.bats \
+    tests/cli/report.bats \
     tests/cli/doctor.bats \
     tests/cli/layers.bats \
     tests/cli/claims.bats
@@ -119,6 +120,7 @@ one_thread_tests = \
     tests/cli/explain.bats \
     tests/cli/compare.bats \
     tests/cli/plot.bats \
+    tests/cli/report.bats \
     tests/cli/doctor.bats \
     tests/cli/layers.bats \
     tests/cli/claims.bats \

@@ -278,21 +278,26 @@ static enum status no_memory(void)
     return status_set(STATUS_MEMORY, "out of memory for the data of a figure");
 }
 
+static enum status run_script(const char *figure, const char *data, const char *format,
+                              struct child_result *out)
+{
+    char script[64], path[PATH_MAX];
+    snprintf(script, sizeof script, "plots/%s.gp", figure);
+    enum status status = path_find(PATH_DATA, script, path, sizeof path);
+    return status == STATUS_OK ? run_gnuplot(path, data, format, out) : status;
+}
+
 static enum status draw(const char *figure, const struct text_stream *data, const char *output)
 {
     struct child_result picture;
-    char script[64], path[PATH_MAX];
     const char *format = extension_of(output);
     enum status status = plot_check_output(output);
     if (status == STATUS_OK && strcmp(format, ".gp") == 0)
         return write_file(output, data->text, data->bytes);
     if (status == STATUS_OK)
         status = atomic_file_check(output, ATOMIC_FILE_REPLACE);
-    snprintf(script, sizeof script, "plots/%s.gp", figure);
     if (status == STATUS_OK)
-        status = path_find(PATH_DATA, script, path, sizeof path);
-    if (status == STATUS_OK)
-        status = run_gnuplot(path, data->text, format, &picture);
+        status = run_script(figure, data->text, format, &picture);
     if (status != STATUS_OK)
         return status;
     status = write_file(output, picture.output, picture.output_bytes);
@@ -315,4 +320,24 @@ enum status plot_end(struct text_stream *data, enum status status, const char *f
         status = draw(figure, data, output);
     free(text);
     return status;
+}
+
+enum status plot_end_svg(struct text_stream *data, enum status status, const char *figure,
+                         char **out)
+{
+    struct child_result picture;
+    char *text = text_stream_close(data);
+    if (!text && status == STATUS_OK)
+        status = no_memory();
+    if (status == STATUS_OK)
+        status = run_script(figure, text, ".svg", &picture);
+    free(text);
+    if (status != STATUS_OK)
+        return status;
+    char *svg = strndup(picture.output, picture.output_bytes);
+    child_result_release(&picture);
+    if (!svg)
+        return no_memory();
+    *out = svg;
+    return STATUS_OK;
 }

@@ -23,6 +23,10 @@ enum status plot_begin(struct text_stream *out);
 enum status plot_end(struct text_stream *data, enum status status, const char *figure,
                      const char *output);
 
+/* As plot_end(), with the picture as text, which the caller frees. */
+enum status plot_end_svg(struct text_stream *data, enum status status, const char *figure,
+                         char **out);
+
 /* How every figure's data begins: its name and title, whether the GPU is emulated, and the caption:
  * the machine, and notes (NULL: no memory for them). */
 enum status plot_write_heading(FILE *file, const char *figure, const char *title,

@@ -54,19 +54,40 @@ static enum status output_error(const char *output, int error)
     return status_set(STATUS_SYSTEM, "cannot write '%s': %s", output, strerror(error));
 }
 
+/* What the figure's writer needs, and where it writes to. */
+static enum status begin(const struct figure *figure, const struct request *request,
+                         const struct results *results, struct text_stream *data)
+{
+    enum status status = STATUS_OK;
+    if (figure->is_explained)
+        status = plot_explain(results, request->results, request->explained);
+    return status == STATUS_OK ? plot_begin(data) : status;
+}
+
 static enum status draw_one(const struct figure *figure, const struct request *request,
                             const struct results *results, const char *output)
 {
     struct text_stream data;
-    enum status status = STATUS_OK;
-    if (figure->is_explained)
-        status = plot_explain(results, request->results, request->explained);
-    if (status == STATUS_OK)
-        status = plot_begin(&data);
+    enum status status = begin(figure, request, results, &data);
     if (status != STATUS_OK)
         return status;
     status = figure->write(results, request->results, data.file);
     return plot_end(&data, status, figure->name, output);
+}
+
+enum status plot_svg(const struct results *results, const char *path, const char *figure,
+                     char **out)
+{
+    struct text_stream data;
+    const struct request request = {.results = path};
+    const struct figure *row = find_figure(figure);
+    if (!row)
+        return status_set(STATUS_USAGE, "there is no figure '%s'", figure);
+    enum status status = begin(row, &request, results, &data);
+    if (status != STATUS_OK)
+        return status;
+    status = row->write(results, path, data.file);
+    return plot_end_svg(&data, status, row->name, out);
 }
 
 /* Draws every figure that the results allow, as DIR/NAME.svg, and lists the others. STATUS_USAGE:

@@ -1,0 +1,217 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/json.h"
+#include "common/paths.h"
+#include "common/text.h"
+#include "orchestrator/report/internal.h"
+#include "orchestrator/results/origin.h"
+
+/* Of all figures of the page: a page of a thousand points stays below two million bytes. */
+#define FIGURE_BYTES ((size_t)1 << 20)
+
+/* The assembler copies the files in, so that the page needs no other file. */
+#define EMBED(name, file)                                                                          \
+    __asm__(".pushsection .rodata\n"                                                               \
+            ".global report_" #name "\n"                                                           \
+            ".hidden report_" #name "\n"                                                           \
+            "report_" #name ":\n"                                                                  \
+            ".incbin \"" MPSWEEP_SOURCE_DIR "/orchestrator/report/" file "\"\n"                    \
+            ".byte 0\n"                                                                            \
+            ".popsection\n");                                                                      \
+    extern const char report_##name[] __attribute__((visibility("hidden")));
+EMBED(style, "page.css")
+EMBED(script, "page.js")
+
+/* -- the best layout --------------------------------------------------------------------------- */
+
+static void write_figures_of_best(FILE *out, const json_t *best)
+{
+    double half = number_at(best, "ci95_rel");
+    fputs("<p class=\"key\">", out);
+    html_number(out, "strong", number_at(best, "throughput_ips"));
+    fputs(" iterations/s", out);
+    if (isfinite(half))
+        fprintf(out, " ±%.1f%%", 100.0 * half);
+    fputs(", p99 ", out);
+    html_number(out, "strong", number_at(json_object_get(best, "latency_us"), "p99") / 1e3);
+    fputs(" ms</p>\n", out);
+}
+
+static void write_limit(FILE *out, const struct report_limit *limit)
+{
+    char number[32];
+    fputs("<p>It reaches ", out);
+    fprintf(out, "<strong>%.1f%%</strong> of what ", 100.0 * limit->reached);
+    html_element(out, "strong", limit->title);
+    fprintf(out, " allows, %s iterations/s: ", text_number(limit->ips, number, sizeof number));
+    html_text(out, limit->reason);
+    fputs(".</p>\n", out);
+    if (*limit->remedy) {
+        fputs("<p>What would lift it: ", out);
+        html_text(out, limit->remedy);
+        fputs(".</p>\n", out);
+    }
+}
+
+static void write_command(FILE *out, const char *command)
+{
+    fputs("<pre>", out);
+    html_text(out, command);
+    fputs("</pre>\n", out);
+}
+
+/* What a user would have had without a search. */
+static void write_naive(FILE *out, const struct report_file *file)
+{
+    const json_t *naive, *tune = file->results.tune;
+    double best = number_at(file->best, "throughput_ips");
+    size_t index;
+    if (json_array_size(json_object_get(tune, "naive")) == 0)
+        return;
+    fputs(
+        "<table class=\"naive\">\n<thead><tr><th scope=\"col\" class=\"text\">without a search</th>"
+        "<th scope=\"col\">iterations/s</th><th scope=\"col\">the best does</th></tr></thead>\n"
+        "<tbody>\n",
+        out);
+    json_array_foreach(json_object_get(tune, "naive"), index, naive)
+    {
+        double ips = number_at(naive, "throughput_ips");
+        fputs("<tr>", out);
+        html_element(out, "th scope=\"row\"", text_at(naive, "what"));
+        html_number(out, "td", ips);
+        if (ips > 0 && isfinite(best))
+            fprintf(out, "<td>%.2f×</td></tr>\n", best / ips);
+        else
+            fputs("<td>–</td></tr>\n", out);
+    }
+    fputs("</tbody></table>\n", out);
+}
+
+static void write_best(FILE *out, const struct report_file *file)
+{
+    char label[REPORT_LABEL];
+    struct report_limit limit;
+    fputs("<section class=\"winner\">\n", out);
+    if (!file->best) {
+        fputs("<h3>No best layout</h3>\n", out);
+        html_element(out, "p", file->why);
+        fputs("</section>\n", out);
+        return;
+    }
+    html_element(out, "h3", report_label(file->best, label));
+    write_figures_of_best(out, file->best);
+    fprintf(out, "<p>Point %" JSON_INTEGER_FORMAT ", ", integer_at(file->best, "id"));
+    html_text(out, file->why);
+    fputs(".</p>\n", out);
+    if (report_limit_of(file, file->best, &limit))
+        write_limit(out, &limit);
+    char *command = report_command_of(file, file->best);
+    if (command)
+        write_command(out, command);
+    free(command);
+    write_naive(out, file);
+    fputs("</section>\n", out);
+}
+
+/* -- the machine, and how to have it all again ---------------------------------------------------
+ */
+
+static void write_fact(FILE *out, const char *name, const char *value)
+{
+    if (!*value)
+        return;
+    html_element(out, "dt", name);
+    html_element(out, "dd", value);
+    fputc('\n', out);
+}
+
+static void write_machine(FILE *out, const json_t *header)
+{
+    const json_t *gpu = json_object_get(header, "gpu");
+    char text[ORIGIN_REMARK];
+    fputs("<h3>Machine</h3>\n<dl>\n", out);
+    write_fact(out, "GPU", text_at(gpu, "name"));
+    if (integer_at(gpu, "sms") > 0 && integer_at(gpu, "memory") > 0) {
+        snprintf(text, sizeof text, "%" JSON_INTEGER_FORMAT " multiprocessors, %.0f GiB of memory",
+                 integer_at(gpu, "sms"), (double)integer_at(gpu, "memory") / (1 << 30));
+        write_fact(out, "with", text);
+    }
+    write_fact(out, "UUID", text_at(gpu, "uuid"));
+    write_fact(out, "driver", text_at(header, "driver"));
+    write_fact(out, "CPUs", text_at(header, "topology"));
+    write_fact(out, "host", text_at(header, "host"));
+    write_fact(out, "kernel", text_at(header, "kernel"));
+    write_fact(out, "measured", text_at(header, "started"));
+    write_fact(out, "mpsweep", text_at(header, "mpsweep"));
+    write_fact(out, "remark", origin_remark(header, text));
+    fputs("</dl>\n", out);
+}
+
+static void write_again(FILE *out, const struct report_file *file)
+{
+    fputs("<h3>Reproduce</h3>\n<p>The last column of the table has a command for each point. These "
+          "read the same file:</p>\n<pre>mpsweep explain ",
+          out);
+    html_shell_word(out, file->path);
+    fputs("\nmpsweep plot ", out);
+    html_shell_word(out, file->path);
+    fputs(" --figure all -o figures\n", out);
+    if (file->best) {
+        fputs("mpsweep emit ", out);
+        html_shell_word(out, file->path);
+        fprintf(out, " --point %" JSON_INTEGER_FORMAT " --target env -o deployment -- COMMAND\n",
+                integer_at(file->best, "id"));
+    }
+    fputs("</pre>\n", out);
+}
+
+/* -- the page ---------------------------------------------------------------------------------- */
+
+static void write_head(FILE *out, const char *title)
+{
+    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+          /* A browser refuses whatever the page would load. */
+          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+          "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n",
+          out);
+    html_element(out, "title", title);
+    fprintf(out, "\n<style>\n%s</style>\n</head>\n<body>\n<main>\n", report_style);
+}
+
+static enum status write_file(FILE *out, const struct report_file *file, size_t most_bytes)
+{
+    fputs("<article>\n", out);
+    html_element(out, "h2", path_file_name(file->path));
+    if (origin_is_emulated(file->results.header))
+        fputs(
+            "<p class=\"emulated\">EMULATED GPU: these numbers do not describe any hardware.</p>\n",
+            out);
+    if (json_array_size(file->results.points) > 0)
+        write_best(out, file);
+    enum status status = report_write_figures(out, file, most_bytes);
+    if (status == STATUS_OK && json_array_size(file->results.points) > 0)
+        status = report_write_points(out, file);
+    if (status != STATUS_OK)
+        return status;
+    report_write_warnings(out, file);
+    write_machine(out, file->results.header);
+    write_again(out, file);
+    fputs("</article>\n", out);
+    return STATUS_OK;
+}
+
+enum status report_write_page(FILE *out, const struct report_file *files, size_t count)
+{
+    write_head(out, "mpsweep report");
+    fputs("<h1>mpsweep report</h1>\n", out);
+    for (size_t i = 0; i < count; i++) {
+        enum status status = write_file(out, &files[i], FIGURE_BYTES / count);
+        if (status != STATUS_OK)
+            return status;
+    }
+    fprintf(out, "</main>\n<script>\n%s</script>\n</body>\n</html>\n", report_script);
+    return STATUS_OK;
+}

@@ -1,0 +1,106 @@
+/* A point in words: its label, and the command line that measures it again. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/json.h"
+#include "common/shell_word.h"
+#include "common/text.h"
+#include "orchestrator/plan/point.h"
+#include "orchestrator/plan/settings.h"
+#include "orchestrator/report/internal.h"
+#include "orchestrator/results/origin.h"
+#include "orchestrator/results/point.h"
+#include "orchestrator/results/settings.h"
+
+const char *report_label(const json_t *point, char out[REPORT_LABEL])
+{
+    struct settings_point read;
+    if (settings_read(point, &read) == STATUS_OK)
+        point_describe(&read.point, out, REPORT_LABEL);
+    else
+        point_name(point, out);
+    return out;
+}
+
+static void write_option(FILE *out, const char *name, const char *value)
+{
+    fprintf(out, " --%s ", name);
+    shell_word_write(out, value);
+}
+
+/* A record lacks some settings: the point then has a value without a meaning. */
+static bool is_known(const struct option_row *row, const json_t *record, const struct point *point)
+{
+    char key[SETTING_KEY_BYTES];
+    if (row->setting.type == SETTING_LAYOUT)
+        return true;
+    if (!setting_applies(row, point) || setting_is_initial(row, point))
+        return false;
+    return row->id == OPTION_ARRIVAL || json_object_get(record, setting_key(row, key));
+}
+
+static void write_settings(FILE *out, const json_t *record, const struct point *point)
+{
+    char words[SETTING_TEXT_BYTES];
+    for (const struct option_row *row = NULL; (row = setting_next(row));)
+        if (is_known(row, record, point))
+            write_option(out, row->name, setting_words(row, point, words));
+}
+
+/* How it was measured, where that is not the default. */
+static void write_manner(FILE *out, const json_t *header, const json_t *point)
+{
+    json_t *sections = json_object_get(header, "options");
+    const json_t *options = json_object_get(sections, text_at(point, "section"));
+    if (!options)
+        options = json_object_iter_value(json_object_iter(sections));
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        const struct option_row *row = &option_table[i];
+        const char *value = text_at(options, row->name);
+        if (row->flags & OPTION_HOW && row->commands & OPTION_SWEEP && *value &&
+            row->kind != OPTION_KIND_SWITCH && (!row->initial || strcmp(value, row->initial) != 0))
+            write_option(out, row->name, value);
+    }
+}
+
+/* False: a word of it is not known. */
+static bool write_program(FILE *out, const json_t *header)
+{
+    const json_t *word, *words = json_object_get(json_object_get(header, "workload"), "argv");
+    size_t index;
+    fputs(" --", out);
+    json_array_foreach(words, index, word)
+    {
+        if (!json_is_string(word))
+            return false;
+        fputc(' ', out);
+        shell_word_write(out, json_string_value(word));
+    }
+    return json_array_size(words) > 0;
+}
+
+char *report_command_of(const struct report_file *file, const json_t *point)
+{
+    struct settings_point read;
+    struct text_stream out;
+    const json_t *header = file->results.header;
+    if (settings_read(point, &read) != STATUS_OK ||
+        read.point.work.workload == WORKLOAD_DESCRIBED || !text_stream_open(&out))
+        return NULL;
+    bool whole = true;
+    fputs("mpsweep sweep", out.file);
+    if (origin_is_emulated(header))
+        write_option(out.file, "device", "emulated");
+    bool program = read.point.work.workload == WORKLOAD_PROGRAM;
+    if (program)
+        read.point.workload = option_table[OPTION_WORKLOAD].initial;
+    write_settings(out.file, point, &read.point);
+    write_manner(out.file, header, point);
+    if (program)
+        whole = write_program(out.file, header);
+    char *text = text_stream_close(&out);
+    if (whole)
+        return text;
+    free(text);
+    return NULL;
+}

@@ -1,0 +1,210 @@
+#!/usr/bin/env bats
+# A page of results: what stands in it, what does not get into it, and what a browser makes of it.
+
+load helper
+load figures
+
+RESULTS=$MPSWEEP_SOURCE_DIR/docs/results
+
+# page FILES...: report.html of them, without a word.
+page() {
+  expect 0 "$MPSWEEP" report "$@" -o report.html || return 1
+  [ ! -s out ] && [ ! -s err ] || fail "it printed:" "$(cat out err)"
+}
+
+# holds WORDS...: each stands in the page.
+holds() {
+  local words
+  for words in "$@"; do
+    grep -qF -e "$words" report.html || fail "the page lacks: $words" || return 1
+  done
+}
+
+# The cells of the row of point $1, a line each.
+row_of() {
+  sed -nE "/^<tr[^>]*><td>$1<\\/td>/p" report.html | sed -E 's/<\/t[dh]>/\n/g; s/<[^>]*>//g' |
+    sed -E 's/<[^>]*>//g'
+}
+
+@test "a page of a tune: the winner, its ceiling, all points, figures, the machine" {
+  needs_gnuplot
+  page "$RESULTS/h200-tune.jsonl"
+  holds '<h3>hybrid 4×64, pinned, graph, block</h3>' '<strong>19008</strong> iterations/s' \
+    'Point 2046, the winner of the tuning.' 'of what <strong>arithmetic</strong> allows' \
+    '<th scope="row">processes+mps 16×1, pinned</th><td>3236</td><td>5.87×</td>' \
+    '<figure id="f0-search">' '<figure id="f0-ceilings">' '<dd>NVIDIA H200</dd>' 'best: hybrid 4×64'
+  [ "$(grep -c '^<tr[^>]*><td>' report.html)" -eq "$(jq -s 'map(select(.type == "point").id) | unique | length' \
+    "$RESULTS/h200-tune.jsonl")" ]
+  grep '^<tr class="best"><td>2046</td>' report.html
+  [ "$(row_of 80 | sed -n '2,9p' | paste -sd '|')" = \
+    'threads 1×16, pinned|1988|±0.5%|9.765|2261|hardware queues|87.9%|ok' ]
+}
+
+@test "the command of a point measures the same point" {
+  needs_gnuplot
+  expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:2 -l hybrid:2x2 --memory pageable --launch graph \
+    --connections 4 -q -o r.jsonl
+  page r.jsonl
+  local id command
+  for id in 0 1; do
+    command=$(row_of $id | sed -n '10p')
+    [[ $command == "mpsweep sweep --device emulated --layout "* ]]
+    # shellcheck disable=SC2086 # its words need no quotes
+    expect 0 "$MPSWEEP" ${command#mpsweep } -q -o "again-$id.jsonl"
+    diff <(jq -c 'select(.type == "point" and .id == '$id') |
+      [.layout, .processes, .threads, .memory, .launch, .connections, .kernels, .bytes]' r.jsonl) \
+      <(jq -c 'select(.type == "point") |
+      [.layout, .processes, .threads, .memory, .launch, .connections, .kernels, .bytes]' "again-$id.jsonl")
+  done
+  holds 'EMULATED GPU'
+}
+
+@test "the same file gives the same bytes, and several files stand below each other" {
+  needs_gnuplot
+  page "$RESULTS/h200-open-loop.jsonl" "$RESULTS/h200-tune-p99.jsonl"
+  mv report.html first.html
+  page "$RESULTS/h200-open-loop.jsonl" "$RESULTS/h200-tune-p99.jsonl"
+  cmp first.html report.html
+  [ "$(grep -c '<article>' report.html)" -eq 2 ]
+  holds 'the highest rate found with a p99 under 25 ms'
+  # No two parts of the page have the same name, and each that is referred to is there.
+  grep -oE " id=[\"'][^\"']+" report.html | sed -E "s/.*[\"']//" | sort >names
+  uniq -d names | diff /dev/null -
+  grep -oE "href=[\"']#[^\"']+" report.html | sed 's/.*#//' | sort -u | comm -23 - names | diff /dev/null -
+}
+
+@test "the page loads nothing" {
+  needs_gnuplot
+  page "$RESULTS/h200-forum.jsonl"
+  holds "default-src 'none'"
+  grep -oE '(https?:)?//[a-z][a-z0-9.]+' report.html | grep -vE '^http://www\.w3\.org$' | diff /dev/null -
+  ! grep -qiE '<(link|img|iframe|object|embed)|@import|src=' report.html
+}
+
+@test "nothing from a file becomes a part of the page" {
+  needs_gnuplot
+  local bad='<script>x</script><img src=y>"&'"'"
+  file bad.jsonl ".host = \"$(sed 's/"/\\"/' <<<"$bad")\" | .gpu.name = .host | .topology = .host" <<EOF
+{"warnings": [{"kind": "k", "text": "$(sed 's/"/\\"/' <<<"$bad")"}]}
+{"layout": "<script>z</script>", "threads": 2}
+{"status": "failed", "error": "$(sed 's/"/\\"/' <<<"$bad")", "threads": 4}
+EOF
+  page bad.jsonl
+  holds '&lt;script&gt;x&lt;/script&gt;&lt;img src=y&gt;&quot;&amp;&#39;'
+  [ "$(grep -o '<script' report.html | wc -l)" -eq 1 ]
+  ! grep -q '<img' report.html
+  mv bad.jsonl '<script>w.jsonl'
+  page '<script>w.jsonl'
+  [ "$(grep -o '<script' report.html | wc -l)" -eq 1 ]
+}
+
+# many COUNT: results with that many points.
+many() {
+  jq -nc '{type: "header", schema: 1, mpsweep: "0.1.0", started: "2026-01-31T08:00:00Z", host: "h",
+    cpus: 16, driver: "13.0", gpu: {name: "NVIDIA H200", uuid: "GPU-1", emulated: false}}'
+  jq -nc --argjson count "$1" 'range($count) | {type: "point", id: ., layout: "hybrid", mps: true,
+    processes: (. / 40 | floor + 1), threads: (. % 40 + 1), memory: "pinned", sync: "stream",
+    launch: "stream", schedule: "auto", connections: 2, connections_default: true, bind: "near",
+    kernels: 220, blocks: 5, threads_per_block: 64, spin: 3072, bytes: 1441792, status: "ok",
+    throughput_ips: (1000 + . * 7 % 919), ci95_rel: 0.01,
+    latency_us: {p50: 1000, p90: 1100, p99: 1200, max: 1300, mean: 1000},
+    phase_us: {h2d: 20, launch: 660, sync: 200, d2h: 10}}
+    | .workers = .processes * .threads'
+}
+
+@test "a page of a thousand points is at most two million bytes" {
+  needs_gnuplot
+  many 1000 >many.jsonl
+  page many.jsonl
+  [ "$(grep -c '^<tr[^>]*><td>' report.html)" -eq 1000 ]
+  [ "$(stat -c %s report.html)" -le 2000000 ]
+}
+
+@test "what has nothing to report is refused, and an older page stays" {
+  echo old >report.html
+  file empty.jsonl </dev/null
+  refused "'empty.jsonl' holds no points to report" "$MPSWEEP" report empty.jsonl -o report.html
+  refused "cannot open 'missing.jsonl'" "$MPSWEEP" report missing.jsonl -o report.html
+  refused "'report.svg' is not a name for a report: name it .html" "$MPSWEEP" report empty.jsonl -o report.svg
+  refused 'report needs --output FILE' "$MPSWEEP" report empty.jsonl
+  refused 'report needs a results file' "$MPSWEEP" report -o report.html
+  [ "$(cat report.html)" = old ]
+}
+
+@test "a file without a number, and one of probes alone" {
+  needs_gnuplot
+  file failed.jsonl <<<'{"status": "failed", "error": "it broke"}'
+  page failed.jsonl
+  holds 'No best layout' 'failed: it broke'
+  page "$RESULTS/h200-probes.jsonl"
+  holds '<figure id="f0-probe">'
+  ! grep -q "<h3>Points" report.html
+}
+
+# browse SCRIPT: what the script notes with note() in a browser that shows report.html, in noted. What
+# the browser complains about is an error.
+browse() {
+  command -v chromium >/dev/null || skip "no chromium here"
+  {
+    printf '%s\n' '<script>const notes = []; const note = (text) => notes.push(text);' \
+      'addEventListener("error", (event) => note("error: " + event.message));</script>'
+    cat report.html
+    printf '<script>%s\ndocument.body.textContent = "NOTED" + notes.join("\\nNOTED");</script>\n' "$1"
+  } >driven.html
+  timeout $PATIENCE chromium --headless --no-sandbox --disable-gpu --disable-dev-shm-usage \
+    --disable-crash-reporter --no-first-run --user-data-dir="$WORK/browser" --enable-logging=stderr \
+    --window-size=1280,1000 --dump-dom "file://$PWD/driven.html" >dom 2>complaints 3>&- || return 1
+  ! grep CONSOLE complaints || return 1
+  sed -nE 's/.*NOTED//p' dom | sed 's/<.*//' >noted
+}
+
+@test "in a browser the table sorts, the figure shows the winner, and nothing complains" {
+  needs_gnuplot
+  page "$RESULTS/h200-tune.jsonl"
+  # shellcheck disable=SC2016 # of JavaScript
+  browse '
+    const table = document.querySelector("table.points"), heads = table.tHead.rows[0].cells;
+    const first = (column) => table.tBodies[0].rows[0].cells[column].textContent;
+    const sort = (column) => heads[column].querySelector("button").click();
+    note(first(0));
+    sort(0); note(first(0) + " " + heads[0].getAttribute("aria-sort"));
+    sort(2); sort(2); note(first(2) + " " + heads[2].getAttribute("aria-sort"));
+    sort(1); note(first(1));
+    const best = Array.from(document.querySelectorAll("#f0-search text"))
+      .find((text) => text.textContent.includes("best: hybrid 4×64"));
+    const box = best.getBoundingClientRect();
+    const frame = document.querySelector("#f0-search .picture").getBoundingClientRect();
+    note(box.width > 20 && box.left >= frame.left && box.right <= frame.right && box.top >= frame.top
+      && box.bottom <= frame.bottom ? "shown" : "not shown");
+    const picture = document.querySelector("#f0-search .picture"), svg = picture.querySelector("svg");
+    const view = () => svg.getAttribute("viewBox").split(" ").map(Number);
+    const whole = view()[2];
+    const wheel = () => picture.dispatchEvent(new WheelEvent("wheel",
+      { deltaY: -300, clientX: frame.left + 9, clientY: frame.top + 9, cancelable: true }));
+    wheel(); note(view()[2] === whole ? "still" : "zoomed");
+    picture.focus(); wheel(); note(view()[2] < whole ? "zoomed" : "still");
+    picture.dispatchEvent(new MouseEvent("dblclick")); note(view()[2] === whole ? "whole" : "part");'
+  local best
+  best=$(jq -s 'map(select(.type == "point")) | group_by(.id) | map(last | select(.throughput_ips)) |
+    max_by(.throughput_ips).id' "$RESULTS/h200-tune.jsonl")
+  diff noted - <<EOF
+$best
+0 ascending
+267.7 ascending
+hybrid 2×32, pinned, graph, block
+shown
+still
+zoomed
+whole
+EOF
+}
+
+@test "in a browser ten thousand points sort" {
+  needs_gnuplot
+  many 10000 >many.jsonl
+  page many.jsonl
+  browse 'document.querySelectorAll(".points thead button")[0].click();
+    const rows = document.querySelector(".points").tBodies[0].rows;
+    note(rows.length + " " + rows[0].cells[0].textContent + " " + rows[9999].cells[0].textContent);'
+  [ "$(cat noted)" = '10000 0 9999' ]
+}
