@@ -71,3 +71,12 @@ runs() {
   runs 1 0 's/:1,2,4 /:1,2 /; s/ 1,4,16 / 1,4 /; s/mps:2,4/mps:2/'
   points 'length == 6 and all(.throughput_ips > 0 and .error == null)' served.jsonl
 }
+
+@test "measuring layouts" {
+  setup_page
+  blocks measuring.md
+  runs 1
+  points 'length == 4 and all(.throughput_ips > 0)' first.jsonl
+  grep -q '<svg' first.svg
+  grep -q '<html' first.html
+}

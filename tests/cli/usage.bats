@@ -504,6 +504,14 @@ documents() { ls "$MPSWEEP_SOURCE_DIR"/{README,CONTRIBUTING}.md "$MPSWEEP_SOURCE
   [ $count -gt 100 ]
 }
 
+@test "the index names every page, and README stays short" {
+  local page docs=$MPSWEEP_SOURCE_DIR/docs
+  for page in "$docs"/*.md; do
+    [ "${page##*/}" = index.md ] || grep -qF "](${page##*/})" "$docs/index.md" || fail "not in the index: $page"
+  done
+  [ "$(wc -c <"$MPSWEEP_SOURCE_DIR/README.md")" -le 7168 ]
+}
+
 # Lines of examples, and commands amid a text: up to a comment, and to what another program gets.
 @test "the commands of the documents have the options that they show" {
   local shown command option count=0
