@@ -11,6 +11,10 @@
 #define BEST "What is best"
 #define CLUSTER "The cluster"
 
+/* Values of --format that print tables: in aligned columns, or to be pasted. */
+#define TABLE {"table", "aligned columns"}
+#define MARKDOWN {"markdown", "tables of Markdown, for an issue or a page"}
+
 /* What sweep takes and tune does, too; and what trace does as well, which is about one point. */
 #define PLAN (OPTION_SWEEP | OPTION_TUNE)
 #define SWEEP (PLAN | OPTION_TRACE)
@@ -457,7 +461,7 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_PROBE_LIST, "list", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, OPTION_PROBE, NULL, 0, 0,
      "no", NULL, OUT, "Print the probes, what they do, and their arms; measure nothing."},
     {OPTION_PROBE_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_PROBE,
-     CHOICES({"table"}, {"csv"}, {"json"}), 0, 0, "table", NULL, OUT,
+     CHOICES(TABLE, MARKDOWN, {"csv"}, {"json"}), 0, 0, "table", NULL, OUT,
      "What is printed on standard output."},
     {OPTION_OUTPUT, "output", 'o', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB,
      SWEEP | OPTION_RECORD | OPTION_PLOT | OPTION_REPORT | OPTION_COMPARE | OPTION_MERGE, NULL, 0,
@@ -484,7 +488,7 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_LIST, "list", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, SWEEP, NULL, 0, 0, "no", NULL,
      OUT, "Print the plan's points, one a line, as --format asks, and stop."},
     {OPTION_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, PLAN | OPTION_COMPARE,
-     CHOICES({"table"}, {"csv"}, {"json"}), 0, 0, "table", NULL, OUT,
+     CHOICES(TABLE, MARKDOWN, {"csv"}, {"json"}), 0, 0, "table", NULL, OUT,
      "What is printed at the end, or of a plan, on standard output."},
     {OPTION_QUIET, "quiet", 'q', OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB,
      SWEEP | OPTION_RECORD | OPTION_MPS_RUN | OPTION_EXPLAIN | OPTION_PROBE | OPTION_MERGE, NULL, 0,
@@ -517,6 +521,9 @@ const struct option_row option_table[OPTION_COUNT] = {
      0, 0, "holm", NULL, "Verdicts", "Adjustment of the verdicts for the number of points."},
     {OPTION_MERGE_FORCE, "force", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, OPTION_MERGE, NULL, 0,
      0, "no", NULL, OUT, "Replace the output if it exists."},
+    {OPTION_MERGE_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB,
+     OPTION_MERGE | OPTION_SLURM_COLLECT, CHOICES(TABLE, MARKDOWN), 0, 0, "table", NULL, OUT,
+     "How the summary is printed on standard output."},
     {OPTION_STRICT, "strict", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, OPTION_MERGE, NULL, 0, 0,
      "no", NULL, OUT,
      "Files that differ in driver, kind of GPU, version of mpsweep, options and the like are an\n"
@@ -550,7 +557,7 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_MPS_FORCE, "force", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, OPTION_MPS_STOP, NULL, 0,
      0, "no", NULL, DAEMON, "Stop it although it has clients: they are terminated first."},
     {OPTION_MPS_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_MPS_STATUS,
-     CHOICES({"table"}, {"json"}), 0, 0, "table", NULL, OUT, "What is printed."},
+     CHOICES(TABLE, MARKDOWN, {"json"}), 0, 0, "table", NULL, OUT, "What is printed."},
     {OPTION_OBJECTIVE, "objective", 0, OPTION_KIND_CHOICE, 0, OPTION_TUNE,
      CHOICES({"throughput", "most iterations a second"},
              {"p99", "lowest 99th percentile of the latency"},
@@ -623,7 +630,7 @@ const struct option_row option_table[OPTION_COUNT] = {
      "Measure each remedy against the point that it is for, in turns, on the GPU of the results,\n"
      "and compare with what was predicted; in 3 rounds unless --rounds is given."},
     {OPTION_EXPLAIN_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_EXPLAIN,
-     CHOICES({"text"}, {"json"}), 0, 0, "text", NULL, OUT, "What is printed on standard output."},
+     CHOICES({"text"}, MARKDOWN, {"json"}), 0, 0, "text", NULL, OUT, "What is printed on standard output."},
     {OPTION_TRACE_POINT, "point", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_TRACE, NULL, 0, 0,
      NULL, "SECTION|N", "The trace",
      "Which of the plan's points to trace: the section of the job file that has it alone, or its\n"
@@ -669,7 +676,7 @@ const struct option_row option_table[OPTION_COUNT] = {
      OPTION_SLURM_SUBMIT, NULL, 0, 0, "no", NULL, OUT,
      "Print the batch scripts and the command lines; make and submit nothing."},
     {OPTION_SLURM_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_SLURM_STATUS,
-     CHOICES({"table"}, {"json"}), 0, 0, "table", NULL, OUT, "What is printed."},
+     CHOICES(TABLE, MARKDOWN, {"json"}), 0, 0, "table", NULL, OUT, "What is printed."},
     {OPTION_SLURM_OUTPUT, "output", 'o', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_SLURM_COLLECT,
      NULL, 0, 0, NULL, "FILE", OUT,
      "Where to write what is merged; it must not exist. Default: DIR/all.jsonl, made anew."},

@@ -14,6 +14,7 @@
 #include "job/option_words.h"
 #include "orchestrator/commands.h"
 #include "orchestrator/commit.h"
+#include "orchestrator/console/columns.h"
 #include "orchestrator/console/report.h"
 #include "orchestrator/help.h"
 
@@ -145,6 +146,14 @@ static enum status check_needs(const struct call *call, const struct options *op
     return STATUS_OK;
 }
 
+/* Tables are printed as the command's --format asks. */
+static void set_format(const struct command *command, const struct options *options)
+{
+    const struct option_row *row = option_find("format", (unsigned)command->bit);
+    columns_set_markdown(row && row->kind == OPTION_KIND_CHOICE &&
+                         strcmp(options_text(options, row->id), "markdown") == 0);
+}
+
 static int run_invocation(const struct call *call, const struct job *job,
                           const struct options *options)
 {
@@ -158,6 +167,7 @@ static int run_invocation(const struct call *call, const struct job *job,
         .given = call->given,
         .given_count = call->given_count,
     };
+    set_format(call->command, options);
     return call->command->run(&invocation);
 }
 

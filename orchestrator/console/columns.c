@@ -7,6 +7,24 @@
 
 #include "common/text.h"
 
+static bool as_markdown;
+
+void columns_set_markdown(bool markdown)
+{
+    as_markdown = markdown;
+}
+
+const char *columns_item(void)
+{
+    return as_markdown ? "- " : "";
+}
+
+bool columns_is_format(const char *format)
+{
+    return strcmp(format, "table") == 0 || strcmp(format, "markdown") == 0 ||
+           strcmp(format, "text") == 0;
+}
+
 void columns_add(struct columns *table, const char *title, enum columns_side side)
 {
     struct columns_title *titles =
@@ -130,10 +148,56 @@ static void print_table(FILE *out, struct columns *table, int indent)
         print_row(out, table, table->cells + i, indent);
 }
 
+/* -- Markdown -- */
+
+/* A bar would end the cell, and a line's end the row. */
+static void print_markdown_cell(FILE *out, const char *text)
+{
+    fputs(*text ? " " : "", out);
+    for (; *text; text++)
+        fputs(*text == '|' ? "\\|" : *text == '\n' ? " " : (char[]){*text, '\0'}, out);
+    fputs(" |", out);
+}
+
+/* Prints the row of cells, or of titles for NULL; with a cell for the note if any row has one. */
+static void print_markdown_row(FILE *out, const struct columns *table, char *const *cells,
+                               bool noted)
+{
+    bool ended = false;
+    fputc('|', out);
+    for (size_t c = 0; c < table->count; c++) {
+        ended |= cells && !cells[c];
+        if (!table->titles[c].hidden)
+            print_markdown_cell(out, ended ? "" : cells ? cells[c] : table->titles[c].text);
+    }
+    if (noted)
+        print_markdown_cell(out, cells && cells[table->count] ? cells[table->count] : "");
+    fputc('\n', out);
+}
+
+static void print_markdown(FILE *out, const struct columns *table)
+{
+    bool noted = false;
+    for (size_t i = table->count; i < table->used; i += table->count + 1)
+        noted |= table->cells[i] && *table->cells[i];
+    fputc('\n', out);
+    print_markdown_row(out, table, NULL, noted);
+    fputc('|', out);
+    for (size_t c = 0; c < table->count; c++)
+        if (!table->titles[c].hidden)
+            fputs(table->titles[c].side == COLUMNS_RIGHT ? " ---: |" : " --- |", out);
+    fputs(noted ? " --- |\n" : "\n", out);
+    for (size_t i = 0; i < table->used; i += table->count + 1)
+        print_markdown_row(out, table, table->cells + i, noted);
+    fputc('\n', out);
+}
+
 void columns_print(FILE *out, struct columns *table, int indent)
 {
     if (table->failed)
         fputs("out of memory for this table\n", out);
+    else if (as_markdown)
+        print_markdown(out, table);
     else
         print_table(out, table, indent);
     for (size_t i = 0; i < table->used; i++)

@@ -1,5 +1,5 @@
 /*
- * Tables for people, in aligned columns, and CSV for programs.
+ * Tables for people, in aligned columns or as Markdown, and CSV for programs.
  *
  *     struct columns table = {0};
  *     columns_add(&table, "layout", COLUMNS_LEFT);
@@ -50,8 +50,20 @@ void columns_end_row_with(struct columns *table, const char *format, ...)
 void columns_hide_empty(struct columns *table);
 
 /* Prints titles and rows, two blanks between columns, none at a line's end, and releases the table.
- * indent: blanks before each line. Prints one line that reports it if memory ran out. */
+ * indent: blanks before each line. As Markdown: a table with an empty line on both sides, where
+ * notes are a column. Prints one line that reports it if memory ran out. */
 void columns_print(FILE *out, struct columns *table, int indent);
+
+/* -- how all tables of this process are printed -- */
+
+/* Chosen once, before the first table: for --format markdown. */
+void columns_set_markdown(bool markdown);
+
+/* What begins an item of a list beside the tables: "" or Markdown's. */
+const char *columns_item(void);
+
+/* Whether a value of --format is one of text for people: table, markdown or text. */
+bool columns_is_format(const char *format);
 
 /* -- paragraphs -- */
 

@@ -7,6 +7,7 @@
 #include "files/results_read.h"
 #include "files/results_write.h"
 #include "orchestrator/calibrate/plan.h"
+#include "orchestrator/console/columns.h"
 #include "orchestrator/console/report.h"
 #include "orchestrator/explain/set.h"
 #include "orchestrator/explain/observed.h"
@@ -49,7 +50,7 @@ static bool explains_observed(const struct explaining *explaining)
     const struct options *options = explaining->options;
     return explaining->set.count == 0 && explain_has_observed(explaining->results.points) &&
            !options_switch(options, OPTION_VERIFY) &&
-           strcmp(options_text(options, OPTION_EXPLAIN_FORMAT), "text") == 0;
+           columns_is_format(options_text(options, OPTION_EXPLAIN_FORMAT));
 }
 
 /* The results with the calibrations that they hold; writes: there will be more, so that nothing
@@ -295,7 +296,7 @@ static enum status print_json(const struct explaining *explaining)
 /* Between an open session, where there is one, and its end. */
 static int run(struct explaining *explaining, struct session *session)
 {
-    bool text = strcmp(options_text(explaining->options, OPTION_EXPLAIN_FORMAT), "text") == 0;
+    bool text = columns_is_format(options_text(explaining->options, OPTION_EXPLAIN_FORMAT));
     bool verifies = options_switch(explaining->options, OPTION_VERIFY);
     enum status status = session ? calibrate(explaining) : STATUS_OK;
     if (status != STATUS_OK)

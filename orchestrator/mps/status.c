@@ -6,6 +6,7 @@
 #include "common/clock.h"
 #include "common/process.h"
 #include "mps/kept.h"
+#include "orchestrator/console/columns.h"
 #include "orchestrator/console/report.h"
 #include "orchestrator/mps/internal.h"
 #include "orchestrator/session/emulation.h"
@@ -118,6 +119,32 @@ static void look(struct mps_status *status)
         snprintf(status->problem, sizeof status->problem, "%s", status_text());
 }
 
+static void print_clients(const struct mps_status *status)
+{
+    struct columns table = {0};
+    if (status->clients == 0)
+        return;
+    columns_add(&table, "PID", COLUMNS_RIGHT);
+    columns_add(&table, "ID", COLUMNS_RIGHT);
+    columns_add(&table, "SERVER", COLUMNS_RIGHT);
+    columns_add(&table, "DEVICE", COLUMNS_LEFT);
+    columns_add(&table, "COMMAND", COLUMNS_LEFT);
+    for (size_t i = 0; i < status->clients; i++) {
+        const struct mps_client_row *client = &status->client[i];
+        char command[256];
+        /* The daemon has only the program's name. */
+        process_command(client->pid, command, sizeof command);
+        columns_cell(&table, "%d", (int)client->pid);
+        columns_cell(&table, "%u", client->id);
+        columns_cell(&table, "%d", (int)client->server);
+        columns_cell(&table, "%s", client->device);
+        columns_cell(&table, "%s", *command ? command : client->command);
+        columns_end_row(&table);
+    }
+    putchar('\n');
+    columns_print(stdout, &table, 2);
+}
+
 static void print_table(const struct mps_status *status)
 {
     const struct mps_kept *kept = &status->kept;
@@ -153,16 +180,7 @@ static void print_table(const struct mps_status *status)
         if (status->servers == 0)
             puts("server     none yet: the first client brings it up");
         printf("clients    %zu\n", status->clients);
-        if (status->clients > 0)
-            printf("\n  %-8s %-4s %-8s %-24s %s\n", "PID", "ID", "SERVER", "DEVICE", "COMMAND");
-        for (size_t i = 0; i < status->clients; i++) {
-            const struct mps_client_row *client = &status->client[i];
-            char command[256];
-            /* The daemon has only the program's name. */
-            process_command(client->pid, command, sizeof command);
-            printf("  %-8d %-4u %-8d %-24s %s\n", (int)client->pid, client->id, (int)client->server,
-                   client->device, *command ? command : client->command);
-        }
+        print_clients(status);
     }
     if (*status->problem)
         printf("problem    %s\n", status->problem);

@@ -7,6 +7,7 @@
 #include "common/paths.h"
 #include "files/file_name.h"
 #include "files/results_write.h"
+#include "orchestrator/console/columns.h"
 #include "orchestrator/console/report.h"
 #include "orchestrator/probe/internal.h"
 #include "orchestrator/campaign/campaign.h"
@@ -158,7 +159,7 @@ static enum status check_arms(const struct probing *probing)
 
 static bool prints_table(const struct probing *probing)
 {
-    return strcmp(options_text(probing->options, OPTION_PROBE_FORMAT), "table") == 0;
+    return columns_is_format(options_text(probing->options, OPTION_PROBE_FORMAT));
 }
 
 static int exit_status(const json_t *records)

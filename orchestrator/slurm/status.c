@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "common/text.h"
+#include "orchestrator/console/columns.h"
 #include "orchestrator/console/report.h"
 #include "orchestrator/slurm/internal.h"
 #include "orchestrator/slurm/slurm.h"
@@ -61,6 +62,31 @@ static const char *node_of(const struct slurm_shard *shard, const struct slurm_j
     return job && job->node[0] ? job->node : shard->node;
 }
 
+static void print_shards(const struct slurm_view *view)
+{
+    static const char *const titles[] = {"state", "node",      "points",
+                                         "since", "time left", "last error, or why it waits"};
+    struct columns table = {0};
+    columns_add(&table, "shard", COLUMNS_RIGHT);
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        columns_add(&table, titles[i], COLUMNS_LEFT);
+    for (unsigned i = 0; i < view->run.shards; i++) {
+        const struct slurm_shard *shard = &view->shards[i];
+        const struct slurm_job *job = slurm_view_job(view, i);
+        bool at_work = slurm_view_state(view, i) == SLURM_SHARD_AT_WORK;
+        char state[64], points[64];
+        columns_cell(&table, "%u", i);
+        columns_cell(&table, "%s", state_text(view, i, state, sizeof state));
+        columns_cell(&table, "%s", node_of(shard, job));
+        columns_cell(&table, "%s", points_text(shard, points, sizeof points));
+        columns_cell(&table, "%s", at_work ? job->since : "");
+        columns_cell(&table, "%s", at_work ? job->left : "");
+        columns_cell(&table, "%s", trouble(view, shard, job));
+        columns_end_row(&table);
+    }
+    columns_print(stdout, &table, 0);
+}
+
 static void print_table(const struct slurm_view *view)
 {
     const json_t *manifest = view->run.manifest;
@@ -68,18 +94,7 @@ static void print_table(const struct slurm_view *view)
     printf("%s of %lld points on %u nodes, '%s'\n\n", view->run.fleet ? "fleet" : "shards",
            (long long)json_integer_value(json_object_get(manifest, "plan")), view->run.shards,
            view->run.directory);
-    printf("%5s  %-22s %-16s %-18s %-19s %-11s %s\n", "shard", "state", "node", "points", "since",
-           "time left", "last error, or why it waits");
-    for (unsigned i = 0; i < view->run.shards; i++) {
-        const struct slurm_shard *shard = &view->shards[i];
-        const struct slurm_job *job = slurm_view_job(view, i);
-        bool at_work = slurm_view_state(view, i) == SLURM_SHARD_AT_WORK;
-        char state[64], points[64];
-        printf("%5u  %-22s %-16s %-18s %-19s %-11s %s\n", i,
-               state_text(view, i, state, sizeof state), node_of(shard, job),
-               points_text(shard, points, sizeof points), at_work ? job->since : "",
-               at_work ? job->left : "", trouble(view, shard, job));
-    }
+    print_shards(view);
     printf("\n%zu finished, %zu run or wait, %zu are left", view->states[SLURM_SHARD_FINISHED],
            view->states[SLURM_SHARD_AT_WORK], view->states[SLURM_SHARD_LEFT]);
     if (view->states[SLURM_SHARD_BROKEN])

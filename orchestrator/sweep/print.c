@@ -5,6 +5,7 @@
 #include "common/text.h"
 #include "orchestrator/calibrate/plan.h"
 #include "orchestrator/campaign/estimate.h"
+#include "orchestrator/console/columns.h"
 #include "orchestrator/results/table.h"
 #include "orchestrator/sweep/internal.h"
 
@@ -41,7 +42,7 @@ void sweep_print_list(const struct campaign *campaign)
         return;
     for (size_t i = 0; i < campaign->plan.count; i++)
         if (campaign_owns(campaign, i))
-            puts(campaign_point_line(campaign, i, line));
+            printf("%s%s\n", columns_item(), campaign_point_line(campaign, i, line));
 }
 
 /* Which GPU each process gets, for the point of most GPUs. */
@@ -121,7 +122,7 @@ void sweep_print_results(const struct campaign *campaign, const char *program, c
         table_print_json(stdout, campaign->header, campaign->calibrations, points, NULL, footer);
     else
         table_print(stdout, campaign->header, points);
-    if (strcmp(format, "table") == 0)
+    if (columns_is_format(format))
         sweep_print_closing(campaign, program, points, interrupted);
     else if (interrupted)
         report_resume(campaign, program);

@@ -5,6 +5,7 @@
 
 #include "common/text.h"
 #include "orchestrator/console/closing.h"
+#include "orchestrator/console/columns.h"
 #include "orchestrator/results/point.h"
 #include "orchestrator/tune/internal.h"
 
@@ -44,7 +45,7 @@ void tune_print_closing(const struct tune *tune)
 {
     const struct campaign *campaign = &tune->campaign;
     struct closing closing = {.program = tune->program};
-    if (strcmp(options_text(campaign->options, OPTION_FORMAT), "table") != 0) {
+    if (!columns_is_format(options_text(campaign->options, OPTION_FORMAT))) {
         char *words =
             tune->interrupted ? campaign_resume_words(campaign, "tune", OPTION_TUNE) : NULL;
         if (words && !options_switch(campaign->options, OPTION_QUIET))

@@ -415,7 +415,7 @@ static void print_first(struct tune *tune)
         for (size_t j = 0; j < batch.count; j++) {
             size_t point = batch.items[j].point;
             point_describe(&tune->space.plan.points[point], what, sizeof what);
-            printf("%zu\t%s\n", point, what);
+            printf("%s%zu\t%s\n", columns_item(), point, what);
         }
     }
 }

@@ -12,6 +12,7 @@
 #include "orchestrator/campaign/bracket.h"
 #include "orchestrator/campaign/estimate.h"
 #include "orchestrator/emit/emit.h"
+#include "orchestrator/console/columns.h"
 #include "orchestrator/console/report.h"
 #include "orchestrator/session/mps_limits.h"
 #include "orchestrator/plan/plugin.h"
@@ -336,8 +337,8 @@ static enum status emit_winner(const struct tune *tune)
     };
     enum status status = emit_write(&request);
     if (status == STATUS_OK)
-        emit_report(strcmp(options_text(campaign->options, OPTION_FORMAT), "table") == 0 ? stdout
-                                                                                         : stderr,
+        emit_report(columns_is_format(options_text(campaign->options, OPTION_FORMAT)) ? stdout
+                                                                                      : stderr,
                     &request);
     return status;
 }
@@ -427,7 +428,7 @@ static void print_list(const struct campaign *campaign, size_t count)
                             campaign_planned(campaign, count)))
         return;
     for (size_t i = 0; i < count; i++)
-        puts(campaign_point_line(campaign, i, line));
+        printf("%s%s\n", columns_item(), campaign_point_line(campaign, i, line));
 }
 
 /* With an open session. */

@@ -238,7 +238,7 @@ task_line() { printf '42|%s|%s|%s|2026-01-31T08:00:00|%s|%s\n' "$@"; }
   printf 'shard 1 on node9, now\nmpsweep: interrupted by a storm\n' >run/log/shard-1.log
   { task_line 0 COMPLETED node7 0:00 None; task_line 1 TIMEOUT node9 0:00 None; } >squeue.out
   expect 2 "$MPSWEEP" slurm status run
-  grep -qE '^ +0  finished +node7 +([0-9]+)/\1 ' out
+  grep -qE '^ +0  finished +node7 +([0-9]+)/\1( |$)' out
   grep -qE '^ +1  unfinished \(timeout\) +node9 +2/[0-9]+ .*interrupted by a storm$' out
   grep -q "1 are left: mpsweep slurm submit --again '$WORK/run'" out
   # Hours later only accounting knows of it.

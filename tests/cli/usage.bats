@@ -118,6 +118,30 @@ load helper
   [ -z "$(ls | grep -vx 'out\|err')" ]
 }
 
+# is_markdown TITLES SIDES: of the first table in out, behind an empty line; rows have as many cells.
+is_markdown() {
+  awk -v titles="$1" -v sides="$2" '
+    /^\|/ && !begun { if (before != "" || $0 !~ titles) exit 1; begun = NR; cells = NF }
+    begun && NR == begun + 1 { if ($0 !~ sides) exit 1 }
+    begun && NR >= begun && !ended { if (/^\|/) { if (NF != cells) exit 1; rows++ } else { ended = 1; if ($0 != "") exit 1 } }
+    { before = $0 }
+    END { exit !(rows >= 3 && ended) }' FS='|' out || fail "$(cat out)"
+}
+
+@test "tables as Markdown: of a sweep, a comparison, an explanation and a merge" {
+  local work="--kernels 5 --duration 0.05 --precision 100 -r 1 -q"
+  expect 0 "$MPSWEEP" sweep --device emulated -l threads:1,2 $work -o a.jsonl -f markdown
+  is_markdown '^\| layout \| P×T \|' '^\| --- \| ---: \|'
+  grep -q '^| threads | 1×2 |' out
+  grep -q '^Saved  a.jsonl$' out
+  expect 0 "$MPSWEEP" compare a.jsonl a.jsonl --format markdown
+  is_markdown '^\| layout \| P×T \| BASE/s' '^\| --- \| ---: \| ---: \|'
+  expect 0 "$MPSWEEP" explain "$MPSWEEP_SOURCE_DIR/docs/results/h200-explain.jsonl" -f markdown
+  is_markdown '^\| layout \| P×T \|' '^\| --- \| ---: \|'
+  expect 0 "$MPSWEEP" merge a.jsonl -o b.jsonl -f markdown
+  grep -q '^1 file, 1 GPU: 2 of 2 points' out
+}
+
 @test "a list and a dry run have the format that is asked for" {
   local command
   for command in sweep tune; do
@@ -130,6 +154,9 @@ load helper
     expect 0 "$MPSWEEP" $command --device emulated -l threads:1,2 --list -f csv
     head -1 out | grep -q '^layout,processes,threads'
     [ "$(grep -c '^threads,.*,planned,' out)" -eq "$(grep -c '^threads,' out)" ]
+    expect 0 "$MPSWEEP" $command --device emulated -l threads:1,2 --list -f markdown
+    grep -q '^- 0	threads 1×1' out
+    [ -z "$(grep -v '^- [0-9]' out)" ]
   done
   expect 0 "$MPSWEEP" sweep --device emulated -l threads:1,2 --dry-run -f json
   jq -se '.[0].estimated_s > 0 and .[0].infeasible == 0' out
@@ -164,7 +191,7 @@ a.job b.job                  | unexpected argument 'b.job'
 --schedule fast              | 'fast' is not a value of schedule: it takes one of auto\|spin\|yield\|block
 --bind far                   | 'far' is not a value of bind: it takes one of near\|scatter\|none
 --workload saxpy             | 'saxpy' is not a value of workload: it takes one of builtin\|delay
---format xml                 | 'xml' is not a value of format: it takes one of table\|csv\|json
+--format xml                 | 'xml' is not a value of format: it takes one of table\|markdown\|csv\|json
 --format table,csv           | 'table,csv' is not a value of format
 --connections 0              | '0' is not a value of connections: it takes default or a whole number from 1 to 32
 --connections 33             | '33' is not a value of connections: .* from 1 to 32

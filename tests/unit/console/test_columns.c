@@ -104,6 +104,30 @@ static void a_table_without_titles_has_rows_only(void **state)
     expect(&table, 0, "a  b\n");
 }
 
+static void markdown_has_sides_notes_and_no_bar_of_a_text(void **state)
+{
+    (void)state;
+    struct columns table = two_columns();
+    columns_add(&table, "verdict", COLUMNS_LEFT);
+    columns_cell(&table, "a|b\nc");
+    columns_cell(&table, "1×2");
+    columns_end_row(&table);
+    columns_cell(&table, "threads");
+    columns_end_row_with(&table, "failed: no | there");
+    columns_hide_empty(&table);
+    columns_set_markdown(true);
+    assert_string_equal(columns_item(), "- ");
+    expect(&table, 4,
+           "\n| layout | P×T | |\n| --- | ---: | --- |\n| a\\|b c | 1×2 | |\n"
+           "| threads | | failed: no \\| there |\n\n");
+    table = two_columns();
+    columns_cell(&table, "hybrid");
+    columns_cell(&table, "2×2");
+    columns_end_row(&table);
+    expect(&table, 0, "\n| layout | P×T |\n| --- | ---: |\n| hybrid | 2×2 |\n\n");
+    columns_set_markdown(false);
+}
+
 static void csv_quotes_what_needs_it(void **state)
 {
     (void)state;
@@ -131,6 +155,7 @@ int main(void)
         cmocka_unit_test(a_note_stands_where_the_next_cell_would),
         cmocka_unit_test(an_empty_column_takes_no_place),
         cmocka_unit_test(a_table_without_titles_has_rows_only),
+        cmocka_unit_test(markdown_has_sides_notes_and_no_bar_of_a_text),
         cmocka_unit_test(csv_quotes_what_needs_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
