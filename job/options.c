@@ -110,8 +110,25 @@ static char *trimmed(char *text)
     return text;
 }
 
+/* The choice that a mistyped word means, or NULL: at most half of its letters are wrong, since
+ * choices are short, and 'far' does not mean 'near'. */
+static const char *nearest_choice(const struct option_choice *choices, const char *text)
+{
+    const char *nearest = NULL;
+    unsigned best = TEXT_NEAR + 1;
+    for (; choices && choices->word; choices++) {
+        unsigned distance = text_distance(text, choices->word);
+        if (distance < best && 2 * (size_t)distance <= strlen(text)) {
+            best = distance;
+            nearest = choices->word;
+        }
+    }
+    return nearest;
+}
+
 static enum status bad_value(const struct option_row *row, const char *text)
 {
+    const char *nearest = nearest_choice(row->choices, text);
     char expected[256], shortest[32];
     char words[192];
     const char *word = row->choices ? row->choices[0].word : "";
@@ -152,10 +169,11 @@ static enum status bad_value(const struct option_row *row, const char *text)
         break;
     }
     return status_set(
-        STATUS_USAGE, "'%s' is not a value of %s: it takes %s%s", text, row->name, expected,
+        STATUS_USAGE, "'%s' is not a value of %s: it takes %s%s%s%s%s", text, row->name, expected,
         row->flags & OPTION_PER_PROCESS  ? "; '/' stands between the values of several processes"
         : row->flags & OPTION_PER_THREAD ? "; '/' stands between the values of several threads"
-                                         : "");
+                                         : "",
+        nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
 }
 
 static bool parse_in_bounds(const struct option_row *row, const char *text, int64_t *out)

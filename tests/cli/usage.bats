@@ -70,6 +70,9 @@ load helper
   refused "unknown option '--gpu'; did you mean '--device'\?" "$MPSWEEP" sweep --gpu 0
   refused "unknown option '--qps'; did you mean '--rate'\?" "$MPSWEEP" sweep --qps 10
   refused "unknown option '--csv'; did you mean '--format csv'\?" "$MPSWEEP" compare a b --csv
+  refused "one of table\|.*\|json; did you mean 'table'\? \(options" "$MPSWEEP" sweep -f tabel
+  # 'far' does not mean 'near'.
+  refused "one of near\|scatter\|none \(options" "$MPSWEEP" sweep --bind far
   # Not where the command lacks what is meant.
   refused "unknown option '--qps' \(options" "$MPSWEEP" plot a --qps 10
 }

@@ -177,6 +177,11 @@ static void bad_values_are_named(void **state)
         {"active-thread-percentage", "30/", "in '30/': '' is not a value"},
         {"active-thread-percentage", "10-20/70", "'10-20' is not a value"},
         {"active-thread-percentage", "30:70", "'30:70' is not a value"},
+        {"bind", "naer",
+         "'naer' is not a value of bind: it takes one of near|scatter|none; did you mean 'near'?"},
+        {"memory", "pinned,pageble", "'pageble' is not a value of memory: it takes one of "
+                                     "pinned|pageable; did you mean 'pageable'?"},
+        {"connections", "defualt", "from 1 to 32; did you mean 'default'?"},
         {"priority", "2", "from 0 to 1"},
         {"priority", "0/low", "'low' is not a value of priority"},
         {"memory-limit", "8M", "default or a size from 16M to 1048576M, with K, M or G"},
