@@ -263,6 +263,20 @@ enum status command_unknown(const char *name)
     return status_set(STATUS_USAGE, "unknown command '%s': it is one of %s", name, names);
 }
 
+const struct option_row *command_option(const struct command *command, const char *name,
+                                        char letter, const char **value)
+{
+    const unsigned bits[] = {(unsigned)command->bit, command->also};
+    const struct option_row *row = NULL;
+    const struct option_alias *alias = NULL;
+    for (size_t i = 0; i < 2 && !row; i++)
+        row = name ? option_find(name, bits[i]) : option_find_letter(letter, bits[i]);
+    if (!row)
+        alias = option_alias_find(name, letter, bits[0] | bits[1]);
+    *value = alias ? alias->value : NULL;
+    return alias ? &option_table[alias->id] : row;
+}
+
 enum status command_unknown_option(const struct command *command, const char *name)
 {
     char others[256] = "";

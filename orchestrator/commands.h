@@ -40,6 +40,11 @@ const struct command *command_find(const char *name);
 bool command_is_of(const struct command *command, const char *family);
 bool command_is_family(const char *word);
 
+/* The row of an option, by its name or, where that is NULL, its letter: the command's own before
+ * those that it hands on. *value: what it is set to by a former word that takes none, else NULL. */
+const struct option_row *command_option(const struct command *command, const char *name,
+                                        char letter, const char **value);
+
 /* Records that there is no command of that name, with the one that was meant, or with all.
  * STATUS_USAGE. */
 enum status command_unknown(const char *name);

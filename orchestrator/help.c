@@ -143,6 +143,8 @@ void help_print(FILE *out, const char *page)
     if (main_page) {
         fprintf(out, "  %-*s what an option or a value is, as in 'mpsweep help rate'\n", width,
                 "mpsweep help WORD");
+        fprintf(out, "  %-*s completion of these words and their options, for a shell\n", width,
+                "mpsweep completion bash|zsh|fish");
         fputs("  mpsweep --version, -V\n", out);
     }
     fputs("\nExit status\n", out);

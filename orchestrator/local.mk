@@ -38,7 +38,8 @@ orchestrator_libraries = \
     orchestrator/plan/libplan.a orchestrator/bind/libbind.a orchestrator/console/libconsole.a
 
 bin_PROGRAMS += mpsweep
-mpsweep_SOURCES = orchestrator/commands.c orchestrator/commands.h orchestrator/help.c \
+mpsweep_SOURCES = orchestrator/commands.c orchestrator/commands.h \
+    orchestrator/completion.c orchestrator/completion.h orchestrator/help.c \
     orchestrator/help.h orchestrator/main.c
 mpsweep_LDADD = $(orchestrator_libraries) $(spine_libraries) \
     $(HWLOC_LIBS) $(JANSSON_LIBS) $(INIH_LIBS)
@@ -69,3 +70,12 @@ CLEANFILES += $(man1_MANS)
 $(manual_pages): mpsweep$(EXEEXT)
 	$(AM_V_GEN)page=$@ && page=$${page#mpsweep-} && \
 	    ./mpsweep$(EXEEXT) help --manual $${page%.1} >$@.new && mv $@.new $@
+
+# Scripts that complete command lines, where the shells look for them, and in the program, too.
+bashcompletiondir = $(datadir)/bash-completion/completions
+zshcompletiondir = $(datadir)/zsh/site-functions
+fishcompletiondir = $(datadir)/fish/vendor_completions.d
+dist_bashcompletion_DATA = orchestrator/completions/mpsweep.bash
+dist_zshcompletion_DATA = orchestrator/completions/_mpsweep
+dist_fishcompletion_DATA = orchestrator/completions/mpsweep.fish
+orchestrator/completion.$(OBJEXT): $(dist_bashcompletion_DATA) $(dist_zshcompletion_DATA) $(dist_fishcompletion_DATA)

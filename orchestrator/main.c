@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "config.h"
-#include "job/option_words.h"
 #include "orchestrator/commands.h"
 #include "orchestrator/commit.h"
+#include "orchestrator/completion.h"
 #include "orchestrator/console/columns.h"
 #include "orchestrator/console/report.h"
 #include "orchestrator/help.h"
@@ -41,22 +41,6 @@ static int report_usage(const struct command *command)
     return command && command->usage_exit ? command->usage_exit : result;
 }
 
-/* The row of an option, the command's own before those that it hands on, and its value if it is
- * another word for an option with one, else NULL. */
-static const struct option_row *find_row(const struct command *command, const char *name,
-                                         char letter, const char **value)
-{
-    const unsigned bits[] = {(unsigned)command->bit, command->also};
-    const struct option_row *row = NULL;
-    const struct option_alias *alias = NULL;
-    for (size_t i = 0; i < 2 && !row; i++)
-        row = name ? option_find(name, bits[i]) : option_find_letter(letter, bits[i]);
-    if (!row)
-        alias = option_alias_find(name, letter, bits[0] | bits[1]);
-    *value = alias ? alias->value : NULL;
-    return alias ? &option_table[alias->id] : row;
-}
-
 /* Takes one option at argv[*at], with its value from the same word or the next one. */
 static enum status take_option(struct call *call, int argc, char **argv, int *at)
 {
@@ -68,12 +52,12 @@ static enum status take_option(struct call *call, int argc, char **argv, int *at
         char *equals = strchr(word, '=');
         if (equals)
             *equals = '\0';
-        row = find_row(call->command, word + 2, 0, &fixed);
+        row = command_option(call->command, word + 2, 0, &fixed);
         text = equals ? equals + 1 : NULL;
         if (!row)
             return command_unknown_option(call->command, word + 2);
     } else {
-        row = find_row(call->command, NULL, word[1], &fixed);
+        row = command_option(call->command, NULL, word[1], &fixed);
         if (!row)
             return status_set(STATUS_USAGE, "unknown option '%s'", word);
         if (word[2] && row->kind == OPTION_KIND_SWITCH)
@@ -268,6 +252,16 @@ static int print_version(void)
     return EXIT_ALL_MEASURED;
 }
 
+/* Prints a shell's script, or what it asks for: the candidates for the last word behind "--". */
+static int print_completion(int count, char **words)
+{
+    if (count > 0 && strcmp(words[0], "--") == 0)
+        completion_print(stdout, count - 1, words + 1);
+    else if (count != 1 || !completion_print_script(stdout, words[0]))
+        return report(status_set(STATUS_USAGE, "completion needs one of bash|zsh|fish"));
+    return EXIT_ALL_MEASURED;
+}
+
 static int run_program(int argc, char **argv)
 {
     char name[64];
@@ -276,6 +270,8 @@ static int run_program(int argc, char **argv)
         help_print(stderr, family ? argv[1] : HELP_MAIN);
         return EXIT_BAD_SETUP;
     }
+    if (strcmp(argv[1], "completion") == 0)
+        return print_completion(argc - 2, argv + 2);
     if (is_help(argv[1]))
         return print_help(argc - 2, argv + 2);
     if (family && is_help(argv[2]))

@@ -69,6 +69,7 @@ cli_tests = \
     tests/cli/merge.bats \
     tests/cli/slurm.bats \
     tests/cli/usage.bats \
+    tests/cli/completion.bats \
     tests/cli/jobfiles.bats \
     tests/cli/emit.bats \
     tests/cli/emit_choice.bats \

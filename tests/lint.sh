@@ -39,7 +39,7 @@ printf '%s\0' "${sources[@]}" |
 
 echo "shellcheck"
 shellcheck quickstart .ci/run autogen.sh kernels/make-ptx tests/*.sh tests/bench/run tests/bench/scale tests/fuzz/run tests/slurm/cluster tests/systemd/machine \
-  emit/mps emit/ready
+  emit/mps emit/ready orchestrator/completions/mpsweep.bash
 # Templates, without the lines that choose parts of them.
 for script in emit/env-{common.sh,start,stop,check} emit/systemd-{install,check} \
   emit/slurm-{job,worker,check} emit/container-{worker,check}; do

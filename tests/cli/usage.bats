@@ -472,7 +472,7 @@ takes_all() {
   command -v groff >/dev/null || skip "no groff here"
   local page count=0
   : >warnings
-  for page in mpsweep $("$MPSWEEP" help | sed -n '/^  mpsweep help /d; s/^  mpsweep \([a-z][a-z]*\) .*/\1/p'); do
+  for page in mpsweep $("$MPSWEEP" help | sed -nE '/^  mpsweep (help|completion) /d; s/^  mpsweep ([a-z][a-z]*) .*/\1/p'); do
     count=$((count + 1))
     "$MPSWEEP" help --manual "$page" >"$page.1"
     groff -man -ww -z -Tutf8 -K utf8 "$page.1" 2>>warnings
