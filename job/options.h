@@ -84,6 +84,7 @@ enum option_id {
     OPTION_LIST,
     OPTION_FORMAT,
     OPTION_QUIET,
+    OPTION_COLOR,
     OPTION_FIGURE,
     OPTION_EXPLAINED,
     OPTION_THRESHOLD,
@@ -183,6 +184,7 @@ enum option_command {
     OPTION_SLURM_COLLECT = 0x40000,
     OPTION_SLURM_CANCEL = 0x80000,
     OPTION_REPORT = 0x100000,
+    OPTION_EVERY_COMMAND = 0x1fffff,
 };
 
 enum layout_kind {

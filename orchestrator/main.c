@@ -14,6 +14,7 @@
 #include "orchestrator/commands.h"
 #include "orchestrator/commit.h"
 #include "orchestrator/completion.h"
+#include "orchestrator/console/color.h"
 #include "orchestrator/console/columns.h"
 #include "orchestrator/console/report.h"
 #include "orchestrator/help.h"
@@ -130,12 +131,13 @@ static enum status check_needs(const struct call *call, const struct options *op
     return STATUS_OK;
 }
 
-/* Tables are printed as the command's --format asks. */
-static void set_format(const struct command *command, const struct options *options)
+/* Tables are printed as the command's --format asks, words in colours as --color does. */
+static void set_console(const struct command *command, const struct options *options)
 {
     const struct option_row *row = option_find("format", (unsigned)command->bit);
     columns_set_markdown(row && row->kind == OPTION_KIND_CHOICE &&
                          strcmp(options_text(options, row->id), "markdown") == 0);
+    color_choose(options_text(options, OPTION_COLOR));
 }
 
 static int run_invocation(const struct call *call, const struct job *job,
@@ -151,7 +153,7 @@ static int run_invocation(const struct call *call, const struct job *job,
         .given = call->given,
         .given_count = call->given_count,
     };
-    set_format(call->command, options);
+    set_console(call->command, options);
     return call->command->run(&invocation);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/text.h"
+#include "orchestrator/console/color.h"
 
 static bool as_markdown;
 
@@ -119,14 +120,20 @@ static void print_row(FILE *out, const struct columns *table, char *const *cells
         if (title->side == COLUMNS_RIGHT)
             owed += padding;
         if (*text) {
-            fprintf(out, "%*s%s", (int)owed, "", text);
+            fprintf(out, "%*s", (int)owed, "");
+            if (cells)
+                color_print(out, text);
+            else
+                fputs(text, out);
             owed = 0;
         }
         owed += 2 + (title->side == COLUMNS_LEFT ? padding : 0);
     }
     const char *note = cells && cells[table->count] ? cells[table->count] : "";
-    if (*note)
-        fprintf(out, "%*s%s", (int)owed, "", note);
+    if (*note) {
+        fprintf(out, "%*s", (int)owed, "");
+        color_print(out, note);
+    }
     fputc('\n', out);
 }
 

@@ -6,6 +6,7 @@
 
 #include "common/clock.h"
 #include "common/text.h"
+#include "orchestrator/console/color.h"
 
 void progress_init(struct progress *progress, bool quiet, size_t total, double estimated_s)
 {
@@ -72,7 +73,8 @@ void progress_end(struct progress *progress, const char *result)
     if (progress->quiet || !result)
         return;
     progress_clear(progress);
-    fprintf(stderr, "[%zu/%zu] %s: %s\n", progress->done, progress->total, progress->subject,
-            result);
+    fprintf(stderr, "[%zu/%zu] %s: ", progress->done, progress->total, progress->subject);
+    color_print(stderr, result);
+    fputc('\n', stderr);
     fflush(stderr);
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "common/text.h"
+#include "orchestrator/console/color.h"
 
 #define REPORT_LINE 8192
 
@@ -27,6 +28,7 @@ int report(enum status status)
 {
     if (status == STATUS_OK)
         return EXIT_ALL_MEASURED;
-    report_notice(status_text());
+    color_print_error(stderr, "mpsweep:");
+    print(" ", status_text());
     return status == STATUS_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_BAD_SETUP;
 }

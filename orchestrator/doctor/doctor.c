@@ -6,6 +6,7 @@
 #include "common/child.h"
 #include "common/clock.h"
 #include "mps/directory.h"
+#include "orchestrator/console/color.h"
 #include "orchestrator/console/report.h"
 #include "orchestrator/doctor/internal.h"
 
@@ -14,7 +15,8 @@ void doctor_report(struct doctor *doctor, enum finding finding, const char *advi
 {
     static const char *const words[] = {"ok", "warning", "problem"};
     va_list args;
-    fprintf(doctor->out, "%-8s ", words[finding]);
+    color_print(doctor->out, words[finding]);
+    fprintf(doctor->out, "%*s", 9 - (int)strlen(words[finding]), "");
     va_start(args, format);
     vfprintf(doctor->out, format, args);
     va_end(args);

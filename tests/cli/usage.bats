@@ -145,6 +145,20 @@ is_markdown() {
   grep -q '^1 file, 1 GPU: 2 of 2 points' out
 }
 
+@test "colours: of errors and verdicts, on request, and not in a pipe" {
+  local red=$'\e[31m' green=$'\e[32m' plain=$'\e[0m'
+  export TERM=xterm
+  expect 1 "$MPSWEEP" plot none.jsonl -o a.svg --color always
+  grep -qF "${red}mpsweep:$plain cannot open 'none.jsonl'" err
+  refused "cannot open 'none.jsonl'" "$MPSWEEP" plot none.jsonl -o a.svg
+  refused "'some' is not a value of color: it takes one of auto\|always\|never" "$MPSWEEP" doctor --color some
+  "$MPSWEEP" doctor --device emulated --color always >out || true
+  grep -qF "${green}ok$plain       " out
+  "$MPSWEEP" doctor --device emulated >out || true
+  grep -q '^ok       ' out
+  [ -z "$(grep $'\e' out)" ]
+}
+
 @test "a list and a dry run have the format that is asked for" {
   local command
   for command in sweep tune; do
