@@ -535,7 +535,7 @@ takes_all() {
   done
 }
 
-documents() { ls "$MPSWEEP_SOURCE_DIR"/{README,CONTRIBUTING}.md "$MPSWEEP_SOURCE_DIR"/docs/{,results/}*.md; }
+documents() { ls "$MPSWEEP_SOURCE_DIR"/{README,CHANGELOG,CONTRIBUTING}.md "$MPSWEEP_SOURCE_DIR"/docs/{,results/}*.md; }
 
 @test "what the documents link to is there" {
   local file target count=0
