@@ -5,7 +5,7 @@ dist_examples_DATA = examples/forum.job examples/emulated.job examples/delay-tra
 
 # Plug-ins to copy from: installed as source, built here for the tests.
 exampleplugindir = $(pkgdatadir)/examples/plugin
-dist_exampleplugin_DATA = examples/plugin/null.c examples/plugin/skeleton.c examples/plugin/fft.c
+dist_exampleplugin_DATA = examples/plugin/null.c examples/plugin/skeleton.c examples/plugin/fft.c examples/plugin/kernel.cu
 noinst_PROGRAMS += examples/plugin/null.so examples/plugin/skeleton.so
 examples_plugin_null_so_SOURCES = examples/plugin/null.c
 examples_plugin_null_so_CPPFLAGS = -I$(top_srcdir)/include
@@ -26,6 +26,15 @@ examples_plugin_fft_so_CFLAGS = $(AM_CFLAGS) -fPIC
 examples_plugin_fft_so_LDFLAGS = $(AM_LDFLAGS) -shared -L$(CUDA_LIB) -Wl,-rpath,$(CUDA_LIB)
 examples_plugin_fft_so_LDADD = -lcufft -lcudart
 endif
+
+if HAVE_NVCC_LINK
+noinst_DATA += examples/plugin/kernel.so
+CLEANFILES += examples/plugin/kernel.so
+examples/plugin/kernel.so: $(top_srcdir)/examples/plugin/kernel.cu $(top_srcdir)/include/mpsweep/workload.h
+	$(AM_V_at)$(MKDIR_P) examples/plugin
+	$(AM_V_GEN)$(NVCC) -shared -O2 -Xcompiler -fPIC -Wno-deprecated-gpu-targets $(NVCC_GENCODE) -I$(top_srcdir)/include -o $@.new $(top_srcdir)/examples/plugin/kernel.cu && mv $@.new $@
+endif
+
 # A program that mpsweep measures, built here as a user would build it.
 programexamplesdir = $(pkgdatadir)/examples/program
 dist_programexamples_DATA = examples/program/ticker.c examples/program/poller.c \

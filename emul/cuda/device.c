@@ -12,6 +12,7 @@
 
 /* For tests of what refuses a GPU: compute capability times ten, and CUDA_COMPUTE_MODE_... */
 #define CAPABILITY_VARIABLE "MPSWEEP_EMULATED_CAPABILITY"
+#define RUNTIME_INSUFFICIENT_DRIVER 35
 #define COMPUTE_MODE_VARIABLE "MPSWEEP_EMULATED_COMPUTE_MODE"
 
 static const char device_uuid[16] = DEVICE_UUID_LETTERS; /* and no end */
@@ -61,6 +62,9 @@ static const struct {
     ERROR(MPS_CLIENT_TERMINATED, "the MPS client has been terminated by the server"),
     ERROR(STREAM_CAPTURE_UNSUPPORTED, "operation not permitted when stream is capturing"),
     ERROR(UNKNOWN, "unknown error"),
+    /* What the CUDA runtime gives where it finds no driver of its own: a plug-in passes it on. */
+    {RUNTIME_INSUFFICIENT_DRIVER, "cudaErrorInsufficientDriver",
+     "the emulated GPU has no CUDA runtime; what uses it takes a real GPU"},
 };
 
 #undef ERROR

@@ -323,6 +323,15 @@ has_workers() { [ "$(workers_of "$PID" | wc -l)" -eq "$1" ]; }
   refused 'holds only points of workloads' "$MPSWEEP" plot c.jsonl --figure ceilings -o c.svg
 }
 
+@test "a kernel of one's own: its options, and that the emulated GPU has no runtime" {
+  [ -e "$EXAMPLES/kernel.so" ] || skip "configure found no nvcc that links"
+  refused "its options are 'COUNT STEPS': 1 to 67108864 numbers, 1 to 1000000 steps$" \
+    "$MPSWEEP" sweep "${QUICK[@]}" -w "$EXAMPLES/kernel.so" --workload-options '65536 0' -l threads:1
+  ! ldconfig -p | grep -q 'libcuda\.so\.1' || skip "the runtime finds a real driver"
+  expect 2 "$MPSWEEP" sweep "${QUICK[@]}" -w "$EXAMPLES/kernel.so" -l threads:2 -q -o k.jsonl
+  points '.[0].error | test("init: cudaMallocHost: cudaErrorInsufficientDriver .35.: the emulated GPU has no CUDA runtime")' k.jsonl
+}
+
 @test "the examples' sources are built by the command in their first lines" {
   local name
   for name in null skeleton; do

@@ -25,6 +25,12 @@ every() {
   every "$MPSWEEP_BUILD_DIR/examples/plugin/fft.so" '1024 64'
 }
 
+@test "a kernel of one's own in every layout" {
+  real
+  [ -e "$MPSWEEP_BUILD_DIR/examples/plugin/kernel.so" ] || skip "configure found no nvcc that links"
+  every "$MPSWEEP_BUILD_DIR/examples/plugin/kernel.so" '65536 100'
+}
+
 @test "a leak of GPU memory is seen" {
   real
   sweep_points 'all(.status == "ok" and ([.warnings[] | select(.kind == "leak") | .text

@@ -96,6 +96,8 @@ static void body_errors(void)
     CHECK(strcmp(text, "out of memory") == 0);
     CHECK_EQUAL(cuda.get_error_name(CUDA_SUCCESS_, &text), 0);
     CHECK(strcmp(text, "CUDA_SUCCESS") == 0);
+    CHECK_EQUAL(cuda.get_error_string(35, &text), 0);
+    CHECK(strstr(text, "the emulated GPU has no CUDA runtime") != NULL);
     CHECK_EQUAL(cuda.get_error_name(12345, &text), CUDA_INVALID_VALUE);
     CHECK(text == NULL);
     /* Every error of the table has both. */
