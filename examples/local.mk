@@ -38,7 +38,7 @@ endif
 # A program that mpsweep measures, built here as a user would build it.
 programexamplesdir = $(pkgdatadir)/examples/program
 dist_programexamples_DATA = examples/program/ticker.c examples/program/poller.c \
-    examples/program/serve_torch.py examples/program/unchanged_torch.py examples/program/serve_streams.py \
+    examples/program/ticker.py examples/program/serve_torch.py examples/program/unchanged_torch.py examples/program/serve_streams.py \
     examples/program/serve_http.py
 noinst_PROGRAMS += examples/program/ticker examples/program/poller
 examples_program_ticker_SOURCES = examples/program/ticker.c

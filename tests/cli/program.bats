@@ -203,6 +203,16 @@ SCRIPT
   [ "$(cat done)" -ge 40 ]
 }
 
+@test "the smallest Python example is measured in every layout, and runs by hand" {
+  needs_python
+  local ticker=$MPSWEEP_SOURCE_DIR/examples/program/ticker.py
+  measure 0 "${LAYOUTS[@]}" -l threads:3 -- python3 "$ticker" 200
+  points 'length == 5 and all(measured and .latency_us.p50 >= 195)' r.jsonl
+  points 'map(select(.mps)) | length == 2 and all(.attached.seen == 2)' r.jsonl
+  PYTHONPATH=$MPSWEEP_SOURCE_DIR/client expect 0 python3 "$ticker" 1
+  [ ! -s out ]
+}
+
 @test "a failure in a Python program is reported" {
   python_program
   measure 2 -l processes:2 -- python3 program.py raise
