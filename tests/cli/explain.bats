@@ -177,7 +177,7 @@ results() {
   refused "'r.jsonl' has no measured point: nothing to explain" "$MPSWEEP" explain r.jsonl
   results >good.jsonl
   refused "unexpected argument 'b'" "$MPSWEEP" explain good.jsonl b
-  refused "'xml' is not a value of format: it takes one of text\|json" \
+  refused "'xml' is not a value of format: it takes one of text\|markdown\|json" \
     "$MPSWEEP" explain good.jsonl --format xml
   refused "unknown option '--memory'" "$MPSWEEP" explain good.jsonl --memory pinned
 }
