@@ -95,10 +95,7 @@ static double find_alone_s(const struct calibration *calibration, const struct c
     }
     if (!run)
         return 0.0;
-    /* The launch of a graph with pageable copies waits for them itself. */
-    bool waits = kind->memory == MEMORY_PAGEABLE && kind->launch == LAUNCH_GRAPH;
-    return 1.0 / run->ips +
-           (kind->awake || kind->polls || waits ? 0.0 : wake_s(calibration, kind->launch));
+    return 1.0 / run->ips + (kind->awake || kind->polls ? 0.0 : wake_s(calibration, kind->launch));
 }
 
 /* -- what the machine can do ------------------------------------------------------------------- */

@@ -58,7 +58,8 @@ static void make_curves(struct expected *expected)
                               .launch = point->launch};
     curve_make(&kind, expected->calibration, share, &expected->over_mps);
     kind.mps = false;
-    kind.awake = expected->awake || waits_for_copies(point);
+    /* Of processes over MPS the curve of all has what waking up takes. */
+    kind.awake = expected->awake || waits_for_copies(point) || (point->mps && point->processes > 1);
     curve_make(&kind, expected->calibration, share, &expected->threads);
     kind.awake = expected->awake;
     kind.polls = false;

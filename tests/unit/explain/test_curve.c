@@ -301,21 +301,39 @@ static void processes_share_the_hosts_memory(void **state)
     assert_true(predict_ips(&point, &calibration) < 0.9 * predict_ips(&point, &unshared));
 }
 
-/* The launch of a graph with pageable copies waits itself, however the worker does afterwards. */
-static void graphs_with_pageable_copies_wait_in_their_launch(void **state)
+/* The launch of a graph with pageable copies waits for them itself, and does so asleep if its
+ * worker is to. */
+static void graphs_with_pageable_copies_wake_up(void **state)
 {
     (void)state;
-    const struct calibration calibration = with_pageable(
+    struct calibration calibration = with_pageable(
         (struct calibration_run){.processes = 1, .threads = 1, .launch = LAUNCH_GRAPH}, PAGED_S);
+    struct calibration_run asleep = {
+        .processes = 1, .threads = 1, .launch = LAUNCH_GRAPH, .schedule = SCHEDULE_BLOCK};
+    add_run(&calibration, asleep, 0.9 * ALONE_S + ASLEEP_S);
     struct explain_point point = point_of(false, 1, 1);
     point.memory = MEMORY_PAGEABLE;
     point.launch = LAUNCH_GRAPH;
-    point.schedule = SCHEDULE_BLOCK;
     assert_near_by(&point, &calibration, 1.0 / PAGED_S, 1e-9);
+    point.schedule = SCHEDULE_BLOCK;
+    assert_near_by(&point, &calibration, 1.0 / (PAGED_S + ASLEEP_S), 1e-9);
     point.memory = MEMORY_PINNED;
-    assert_near_by(&point, &calibration, 1.0 / (0.9 * ALONE_S), 1e-9);
-    point.launch = LAUNCH_STREAM;
-    assert_near_by(&point, &calibration, 1.0 / (ALONE_S + ASLEEP_S), 1e-9);
+    assert_near_by(&point, &calibration, 1.0 / (0.9 * ALONE_S + ASLEEP_S), 1e-9);
+}
+
+/* Waking up takes one worker alone longer than processes that keep the CPUs from idling. */
+static void processes_wake_up_as_their_runs_do(void **state)
+{
+    (void)state;
+    struct calibration calibration = example();
+    for (unsigned i = 0; i < calibration.run_count; i++) {
+        struct calibration_run *run = &calibration.runs[i];
+        if (run->schedule == SCHEDULE_BLOCK && run->processes == 1)
+            run->ips = 1.0 / (2.0 * ALONE_S);
+    }
+    struct explain_point point = point_of(true, 6, 1);
+    point.schedule = SCHEDULE_BLOCK;
+    assert_near_by(&point, &calibration, 6.0 / truth_s(6, true, true), 1e-9);
 }
 
 /* Graphs that take much longer beside others than alone do all that the GPU can do, and fewer of
@@ -465,7 +483,8 @@ int main(void)
         cmocka_unit_test(polling_threads_that_launch),
         cmocka_unit_test(turns_with_pageable_copies),
         cmocka_unit_test(processes_share_the_hosts_memory),
-        cmocka_unit_test(graphs_with_pageable_copies_wait_in_their_launch),
+        cmocka_unit_test(graphs_with_pageable_copies_wake_up),
+        cmocka_unit_test(processes_wake_up_as_their_runs_do),
         cmocka_unit_test(a_crowd_of_graphs_shows_what_the_gpu_does),
         cmocka_unit_test(copies_that_wait_take_no_cpu),
         cmocka_unit_test(more_threads_wait_for_the_same_lock),
