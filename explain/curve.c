@@ -13,6 +13,9 @@
  */
 #define MEMORY_CORNER 2.0
 
+/* Of an interval that is searched. */
+#define HALVINGS 30
+
 static double smaller(double a, double b)
 {
     if (a <= 0.0 || b <= 0.0)
@@ -229,11 +232,26 @@ static void add_unsynced(const struct curve_kind *kind, const struct calibration
     }
 }
 
+/* A worker at its pageable copies holds up none of those that are at the rest of their iterations:
+ * by Little's law n of them are, each for as long as it takes beside n in pinned memory. */
+double curve_longer_s(const struct curve *curve, const struct curve *pinned, double workers)
+{
+    double more_s = fmax(curve->alone_s - pinned->alone_s, 0.0), few = 0.0, many = workers;
+    for (unsigned i = 0; i < HALVINGS; i++) {
+        double n = (few + many) / 2.0, there_s = curve_s(pinned, fmax(n, 1.0));
+        if (n * (1.0 + more_s / there_s) < workers)
+            few = n;
+        else
+            many = n;
+    }
+    return curve_s(pinned, fmax(many, 1.0)) + more_s;
+}
+
 /* What pageable memory adds to an iteration in pinned memory, or its staging if that takes longer.
  */
 static double added_s(const struct curve *curve, const struct curve *pinned, double workers)
 {
-    double beside_s = curve_s(pinned, workers) + fmax(curve->alone_s - pinned->alone_s, 0.0);
+    double beside_s = curve_longer_s(curve, pinned, workers);
     double staged = staged_ips(curve, workers);
     if (!curve->staged)
         return larger_s(beside_s, workers * curve->memory_s, MEMORY_CORNER);
@@ -241,11 +259,11 @@ static double added_s(const struct curve *curve, const struct curve *pinned, dou
 }
 
 /* Processes share the host's memory: what the largest run with pageable copies takes beside what
- * as many take without. */
+ * as many would without that. */
 static double find_memory_s(const struct curve *curve, const struct curve *pinned)
 {
-    double most = curve_reach(curve);
-    return other_of_larger_s(curve_s(curve, most), curve_s(pinned, most), MEMORY_CORNER) / most;
+    double most = curve_reach(curve), unshared_s = curve_longer_s(curve, pinned, most);
+    return other_of_larger_s(curve_s(curve, most), unshared_s, MEMORY_CORNER) / most;
 }
 
 static void add_added(struct curve *out, const struct curve *pinned, const struct curve *beyond,
@@ -273,9 +291,9 @@ static void add_pinned(const struct curve_kind *kind, const struct calibration *
         beyond.workers[i] = out->workers[i];
         beyond.factor[i] = curve_s(out, out->workers[i]) / added_s(out, &pinned, out->workers[i]);
     }
-    double reach = curve_reach(out);
+    double reach = out->count > 1 ? curve_reach(out) : curve_reach(&pinned);
     for (unsigned i = 0; i < pinned.count; i++)
-        if (pinned.workers[i] < reach)
+        if (pinned.workers[i] <= reach)
             add_added(out, &pinned, &beyond, pinned.workers[i]);
     for (double workers = 2.0; out->memory_s > 0.0 && workers < reach; workers *= 1.5)
         add_added(out, &pinned, &beyond, workers);
@@ -301,7 +319,7 @@ void curve_make(const struct curve_kind *kind, const struct calibration *calibra
         add_runs(&alike, calibration, kind->awake, out);
         add_runs(&alike, calibration, !kind->awake, out);
     }
-    if (out->count < (shares_memory ? 1 : 2)) {
+    if (out->count < 2 && !shares_memory) {
         alike.memory = MEMORY_PINNED;
         add_runs(&alike, calibration, kind->awake, out);
         add_runs(&alike, calibration, !kind->awake, out);

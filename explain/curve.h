@@ -42,5 +42,10 @@ double curve_factor(const struct curve *curve, double workers);
 /* What an iteration over MPS takes longer because that many share the host's memory. */
 double curve_memory_s(const struct curve *curve, double workers);
 
+/* Seconds of an iteration with pageable memory, of workers whose copies do not hold each other up:
+ * what it takes in pinned memory beside those that are at the rest of it, and what alone it takes
+ * longer than that. */
+double curve_longer_s(const struct curve *curve, const struct curve *pinned, double workers);
+
 /* The most workers of which a run of the kind shows anything, at least 1. */
 double curve_reach(const struct curve *curve);

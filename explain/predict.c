@@ -90,7 +90,8 @@ static double paging_s(const struct expected *expected, double all)
 {
     if (expected->point->memory != MEMORY_PAGEABLE || expected->point->launch != LAUNCH_GRAPH)
         return 0.0;
-    return fmax(paged_longer_s(expected, all) - paged_longer_s(expected, 1.0), 0.0);
+    double unshared_s = curve_longer_s(&expected->paged, &expected->unpaged, all);
+    return fmax(curve_s(&expected->paged, all) - unshared_s, 0.0);
 }
 
 /* Seconds of an iteration beside that many in all, that many of them in its process. */

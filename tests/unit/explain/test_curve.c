@@ -276,6 +276,19 @@ static void turns_with_pageable_copies(void **state)
     }
 }
 
+/* Those that copy are not among those that launch: each launches beside fewer. */
+static void workers_that_copy_hold_up_no_launches(void **state)
+{
+    (void)state;
+    const struct calibration calibration =
+        with_pageable((struct calibration_run){.processes = 1, .threads = 1}, PAGED_S);
+    struct explain_point point = point_of(true, 20, 1);
+    point.memory = MEMORY_PAGEABLE;
+    point.schedule = SCHEDULE_BLOCK;
+    /* Of 20, about five launch. */
+    assert_near_by(&point, &calibration, 20.0 / (truth_s(5, true, true) + PAGED_S - ALONE_S), 0.03);
+}
+
 /* Processes share the host's memory, over MPS and in turns: fewer of them than the run has take
  * longer, too, where it is the memory that holds that one up. */
 static void processes_share_the_hosts_memory(void **state)
@@ -482,6 +495,7 @@ int main(void)
         cmocka_unit_test(threads_of_one_process_over_mps),
         cmocka_unit_test(polling_threads_that_launch),
         cmocka_unit_test(turns_with_pageable_copies),
+        cmocka_unit_test(workers_that_copy_hold_up_no_launches),
         cmocka_unit_test(processes_share_the_hosts_memory),
         cmocka_unit_test(graphs_with_pageable_copies_wake_up),
         cmocka_unit_test(processes_wake_up_as_their_runs_do),

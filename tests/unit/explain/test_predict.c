@@ -137,14 +137,14 @@ static void published_calibrations_foretell_their_points(void **state)
          * of pageable memory over MPS, which processes share the host's memory for: three; 24
          * threads on 8 queues with 64 kernels, near the border of rows and turns: two. */
         {"h200-calibrations.jsonl", 48, 10},
-        /* Random points. Pageable memory: seven; a few processes over MPS beside many parked ones:
+        /* Random points. Pageable memory: ten; a few processes over MPS beside many parked ones:
          * two; threads on 2 queues: two; threads that launch for several streams each. */
-        {"h200-random.jsonl", 162, 12},
+        {"h200-random.jsonl", 162, 15},
         /* Pageable copies that wait: six; graphs of 40 threads that spin on 16 CPUs; threads that
          * launch for several streams each; 6 threads with a queue each. */
         {"h200-random-a.jsonl", 84, 9},
-        /* Pageable memory: two; processes over MPS between two runs. */
-        {"h200-random-b.jsonl", 84, 3},
+        /* Pageable memory: three; processes over MPS between two runs. */
+        {"h200-random-b.jsonl", 84, 4},
         /* 256 threads over MPS with graphs. */
         {"h200-x2-tune.jsonl", 17, 1},
     };
