@@ -311,16 +311,9 @@ void curve_make(const struct curve_kind *kind, const struct calibration *calibra
         return;
     add_runs(kind, calibration, kind->awake, out);
     add_runs(kind, calibration, !kind->awake, out);
-    /* What is between is known of them: see add_pinned(). */
-    bool shares_memory = kind->memory == MEMORY_PAGEABLE && kind->mps;
-    /* Those that a similar kind shows. */
-    if (out->count < 2 && alike.memory == MEMORY_PAGEABLE && alike.sync == SYNC_NONE) {
+    /* Those that a similar kind shows; what those in pinned memory do, see add_pinned(). */
+    if (out->count == 0 && alike.memory == MEMORY_PAGEABLE && alike.sync == SYNC_NONE) {
         alike.sync = SYNC_STREAM;
-        add_runs(&alike, calibration, kind->awake, out);
-        add_runs(&alike, calibration, !kind->awake, out);
-    }
-    if (out->count < 2 && !shares_memory) {
-        alike.memory = MEMORY_PINNED;
         add_runs(&alike, calibration, kind->awake, out);
         add_runs(&alike, calibration, !kind->awake, out);
     }

@@ -21,6 +21,7 @@ struct expected {
     struct curve over_mps, threads;
     struct curve rows;           /* awake, in pinned memory */
     struct curve others;         /* graphs of threads that do not poll */
+    struct curve synced;         /* threads that wait for their streams before they copy out */
     struct curve paged, unpaged; /* launched by stream over MPS */
 };
 
@@ -61,6 +62,9 @@ static void make_curves(struct expected *expected)
     /* Of processes over MPS the curve of all has what waking up takes. */
     kind.awake = expected->awake || waits_for_copies(point) || (point->mps && point->processes > 1);
     curve_make(&kind, expected->calibration, share, &expected->threads);
+    kind.sync = SYNC_STREAM;
+    curve_make(&kind, expected->calibration, share, &expected->synced);
+    kind.sync = point->sync;
     kind.awake = expected->awake;
     kind.polls = false;
     curve_make(&kind, expected->calibration, share, &expected->others);
@@ -94,13 +98,26 @@ static double paging_s(const struct expected *expected, double all)
     return fmax(curve_s(&expected->paged, all) - unshared_s, 0.0);
 }
 
+/* Seconds of an iteration beside that many in its process. */
+static double of_process_s(const struct expected *expected, double own)
+{
+    const struct curve *threads = &expected->threads;
+    double reach = curve_reach(threads), most_s = curve_s(threads, reach);
+    if (!waits_for_copies(expected->point) || own <= reach || reach <= 1.0)
+        return curve_s(threads, own);
+    /* One launch of a graph has the process's lock, however many wait for it. */
+    if (expected->point->launch == LAUNCH_GRAPH)
+        return fmax(curve_s(threads, own), own / reach * most_s);
+    /* Each further thread holds up the others for as long as one of the run does; none is faster
+     * than if it synchronised. */
+    double each_s = (most_s - threads->alone_s) / (reach - 1.0);
+    return fmax(curve_s(&expected->synced, own), most_s + (own - reach) * each_s);
+}
+
 /* Seconds of an iteration beside that many in all, that many of them in its process. */
 static double beside_s(const struct expected *expected, double all, double own)
 {
-    double of_process = curve_s(&expected->threads, own), reach = curve_reach(&expected->threads);
-    /* One of them has the process's lock, however many wait for it. */
-    if (waits_for_copies(expected->point) && expected->point->launch == LAUNCH_GRAPH && own > reach)
-        of_process = fmax(of_process, own / reach * curve_s(&expected->threads, reach));
+    double of_process = of_process_s(expected, own);
     if (launches_for_others(expected->point))
         return curve_s(&expected->over_mps, all);
     /* Several that poll are not held back by what one of them can do. */
@@ -284,16 +301,24 @@ static double of_gpu_ips(const struct expected *expected)
 #define OFF_QUEUES 0.12    /* streams that share a hardware queue */
 #define OFF_PAGEABLE 0.13  /* the copies of a process wait for each other in turns that change */
 #define OFF_WAITING 0.35   /* pageable copies that hold the others up */
-#define OFF_EACH_DOUBLING 0.05 /* of workers beyond the runs */
+/* With each doubling of workers beyond the runs; of a process's threads whose copies wait. */
+#define OFF_EACH_DOUBLING 0.05
+#define OFF_EACH_WAITING 0.15
 
 /* Predictions were compared with no more than this many times the workers of the largest run. */
 #define BEYOND 4.0
+
+/* Of workers, from the largest run to that many. */
+static double doublings(const struct curve *curve, double workers)
+{
+    return fmax(log2(workers / curve_reach(curve)), 0.0);
+}
 
 static double find_off(const struct expected *expected, double all)
 {
     const struct explain_point *point = expected->point;
     const struct curve *curve = point->mps ? &expected->over_mps : &expected->threads;
-    double farther = fmax(log2(all / curve_reach(curve)), 0.0);
+    double farther = doublings(curve, all), own = ceiling_streams(point);
     double parts[] = {
         OFF_ALWAYS,
         expected->awake && !ceiling_polls(point) &&
@@ -310,6 +335,7 @@ static double find_off(const struct expected *expected, double all)
         : point->memory == MEMORY_PAGEABLE ? OFF_PAGEABLE
                                            : 0.0,
         OFF_EACH_DOUBLING * farther,
+        waits_for_copies(point) ? OFF_EACH_WAITING * doublings(&expected->threads, own) : 0.0,
     };
     double squares = 0.0;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)

@@ -407,6 +407,33 @@ static void more_threads_wait_for_the_same_lock(void **state)
     }
 }
 
+/* Each further thread whose copies wait takes the others as long as those of the run did, and none
+ * is faster than if it synchronised; the farther from the run, the less is known of them. */
+static void more_threads_that_never_wait(void **state)
+{
+    (void)state;
+    const struct calibration_run unsynced = {.processes = 1, .threads = 8, .sync = SYNC_NONE};
+    struct calibration calibration = with_pageable(unsynced, 2.4 * PAGED_S);
+    struct prediction run, before = {.half_rel = 0.0};
+    struct explain_point point = point_of(false, 1, 8);
+    point.memory = MEMORY_PAGEABLE;
+    point.sync = SYNC_NONE;
+    predict(&point, &calibration, &run);
+    assert_float_equal(run.ips, 8.0 / (2.4 * PAGED_S), 1e-6);
+    for (unsigned n = 15; n <= 29; n += 7) {
+        struct prediction prediction;
+        point.threads = n;
+        predict(&point, &calibration, &prediction);
+        assert_float_equal(prediction.ips, n / ((2.4 + 0.2 * (n - 8)) * PAGED_S), 1e-6);
+        assert_true(prediction.half_rel > fmax(run.half_rel, before.half_rel));
+        before = prediction;
+    }
+    struct calibration_run synced = {.processes = 1, .threads = 16, .memory = MEMORY_PAGEABLE};
+    add_run(&calibration, synced, 8.0 * PAGED_S);
+    point.threads = 16;
+    assert_near_by(&point, &calibration, 2.0 / PAGED_S, 1e-9);
+}
+
 /* Where a run of pinned memory shows that threads get in each other's way, they do so with pageable
  * memory. */
 static void pageable_memory_is_not_faster(void **state)
@@ -502,6 +529,7 @@ int main(void)
         cmocka_unit_test(a_crowd_of_graphs_shows_what_the_gpu_does),
         cmocka_unit_test(copies_that_wait_take_no_cpu),
         cmocka_unit_test(more_threads_wait_for_the_same_lock),
+        cmocka_unit_test(more_threads_that_never_wait),
         cmocka_unit_test(pageable_memory_is_not_faster),
         cmocka_unit_test(unsynced_copies_are_a_bound),
         cmocka_unit_test(intervals_grow_with_the_distance),
