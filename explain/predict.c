@@ -70,6 +70,7 @@ static void make_curves(struct expected *expected)
     curve_make(&kind, expected->calibration, share, &expected->others);
     kind.mps = point->mps;
     kind.awake = true;
+    kind.sync = SYNC_STREAM;
     if (!waits_for_copies(point))
         kind.memory = MEMORY_PINNED;
     curve_make(&kind, expected->calibration, share, &expected->rows);
@@ -108,9 +109,10 @@ static double of_process_s(const struct expected *expected, double own)
     /* One launch of a graph has the process's lock, however many wait for it. */
     if (expected->point->launch == LAUNCH_GRAPH)
         return fmax(curve_s(threads, own), own / reach * most_s);
-    /* Each further thread holds up the others for as long as one of the run does; none is faster
-     * than if it synchronised. */
-    double each_s = (most_s - threads->alone_s) / (reach - 1.0);
+    /* Each further thread holds up the others for as long as one of the run does, who was awake,
+     * and wakes up; none is faster than if it synchronised. */
+    double wake_s = fmax(expected->over_mps.alone_s - threads->alone_s, 0.0);
+    double each_s = (most_s - threads->alone_s) / (reach - 1.0) + wake_s;
     return fmax(curve_s(&expected->synced, own), most_s + (own - reach) * each_s);
 }
 
@@ -157,9 +159,10 @@ static double rows_ips(const struct expected *expected)
         own *= 2.0 * TURN_S / (2.0 * TURN_S + expected->rows.alone_s);
     double all = own * point->processes;
     double held_s = curve_s(&expected->rows, point->mps ? all : own);
-    /* Those of a process wait for each other's copies, over MPS, too. */
+    /* They share their process's launches and staging, over MPS, too; who waits for the others'
+     * copies has his row done, and holds no queue. */
     if (waits_for_copies(point))
-        held_s = fmax(held_s, curve_s(&expected->threads, own));
+        held_s = fmax(held_s, curve_s(&expected->synced, own));
     double off_s = off_queue_s(point, expected->calibration);
     return all / fmax(held_s - off_s, 0.1 * held_s);
 }

@@ -428,10 +428,31 @@ static void more_threads_that_never_wait(void **state)
         assert_true(prediction.half_rel > fmax(run.half_rel, before.half_rel));
         before = prediction;
     }
+    point.schedule = SCHEDULE_BLOCK;
+    assert_near_by(&point, &calibration, 29.0 / (6.6 * PAGED_S + 21.0 * ASLEEP_S), 1e-9);
+    point.schedule = SCHEDULE_AUTO;
     struct calibration_run synced = {.processes = 1, .threads = 16, .memory = MEMORY_PAGEABLE};
     add_run(&calibration, synced, 8.0 * PAGED_S);
     point.threads = 16;
     assert_near_by(&point, &calibration, 2.0 / PAGED_S, 1e-9);
+}
+
+/* Threads wait for each other's copies with their rows done: their queues do not wait. */
+static void copies_that_wait_hold_no_queue(void **state)
+{
+    (void)state;
+    const struct calibration_run unsynced = {.processes = 1, .threads = 2, .sync = SYNC_NONE};
+    struct calibration calibration = with_pageable(unsynced, 1.9 * PAGED_S);
+    struct calibration_run many = {
+        .processes = 1, .threads = 8, .memory = MEMORY_PAGEABLE, .sync = SYNC_NONE};
+    add_run(&calibration, many, 2.0 * PAGED_S);
+    struct calibration_run alone = {.processes = 1, .threads = 1, .memory = MEMORY_PAGEABLE};
+    add_run(&calibration, alone, PAGED_S);
+    struct explain_point point = point_of(false, 1, 8);
+    point.memory = MEMORY_PAGEABLE;
+    point.sync = SYNC_NONE;
+    point.connections = 2;
+    assert_near_by(&point, &calibration, 2.0 / PAGED_S, 0.03);
 }
 
 /* Where a run of pinned memory shows that threads get in each other's way, they do so with pageable
@@ -530,6 +551,7 @@ int main(void)
         cmocka_unit_test(copies_that_wait_take_no_cpu),
         cmocka_unit_test(more_threads_wait_for_the_same_lock),
         cmocka_unit_test(more_threads_that_never_wait),
+        cmocka_unit_test(copies_that_wait_hold_no_queue),
         cmocka_unit_test(pageable_memory_is_not_faster),
         cmocka_unit_test(unsynced_copies_are_a_bound),
         cmocka_unit_test(intervals_grow_with_the_distance),
