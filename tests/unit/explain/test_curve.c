@@ -142,6 +142,25 @@ static void rows_in_queues(void **state)
     assert_near(&point, 2.0 / truth_s(2, false, false), 0.05);
 }
 
+/* Threads without a CPU do not cost long rows more than short ones. */
+static void queues_of_threads_that_spin(void **state)
+{
+    (void)state;
+    const struct calibration calibration = example();
+    struct calibration longer = example();
+    for (unsigned i = 0; i < longer.run_count; i++)
+        longer.runs[i].ips /= 10.0;
+    derive_figures(&longer);
+    longer.process_launches_per_s /= 10.0;
+    longer.gpu_launches_per_s /= 10.0;
+    struct explain_point point = point_of(false, 1, 2 * CPUS);
+    point.connections = 4;
+    double ips = predict_ips(&point, &calibration);
+    assert_true(ips < 4.0 / truth_s(4, false, false));
+    assert_true(ips > 0.75 * 4.0 / truth_s(4, false, false));
+    assert_near_by(&point, &longer, 0.1 * ips, 0.01);
+}
+
 static void spinning_takes_cpus(void **state)
 {
     (void)state;
@@ -534,6 +553,7 @@ int main(void)
         cmocka_unit_test(between_and_beyond_runs),
         cmocka_unit_test(processes_of_many_threads),
         cmocka_unit_test(rows_in_queues),
+        cmocka_unit_test(queues_of_threads_that_spin),
         cmocka_unit_test(spinning_takes_cpus),
         cmocka_unit_test(a_thread_that_polls),
         cmocka_unit_test(turns_of_processes),
