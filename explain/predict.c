@@ -89,14 +89,15 @@ static double paged_longer_s(const struct expected *expected, double workers)
     return fmax(curve_s(&expected->paged, workers) - curve_s(&expected->unpaged, workers), 0.0);
 }
 
-/* What pageable copies of all processes cost a graph: as much as those of streams, whose runs show
- * how they share the host's memory. */
-static double paging_s(const struct expected *expected, double all)
+/* What processes over MPS take beside that many in all. A graph's pageable copies cost it as much
+ * as those of streams, whose runs show how they share the host's memory. */
+static double over_mps_s(const struct expected *expected, double all)
 {
+    double seconds = curve_s(&expected->over_mps, all);
     if (expected->point->memory != MEMORY_PAGEABLE || expected->point->launch != LAUNCH_GRAPH)
-        return 0.0;
+        return seconds;
     double unshared_s = curve_longer_s(&expected->paged, &expected->unpaged, all);
-    return fmax(curve_s(&expected->paged, all) - unshared_s, 0.0);
+    return seconds + fmax(curve_s(&expected->paged, all) - unshared_s, 0.0);
 }
 
 /* Seconds of an iteration beside that many in its process. */
@@ -127,7 +128,7 @@ static double beside_s(const struct expected *expected, double all, double own)
         of_process = fmin(of_process, curve_s(&expected->others, own));
     if (!expected->point->mps || expected->point->processes == 1)
         return of_process;
-    return fmax(curve_s(&expected->over_mps, all) + paging_s(expected, all), of_process);
+    return fmax(over_mps_s(expected, all), of_process);
 }
 
 /* -- hardware queues --------------------------------------------------------------------------- */
@@ -269,6 +270,7 @@ static double sliced_ips(const struct expected *expected, double one_ips)
     double many = fmax(one_ips / fmax(alone, 1e-9), 1.0); /* more than one thread each */
     double in_turn_s = turn_s(expected) / many, rest_s = fmax(1.0 / one_ips - in_turn_s, 0.0);
     bool pageable = point->memory == MEMORY_PAGEABLE;
+    double all = (double)ceiling_streams(point) * point->processes;
     double waiting = 0.0, used = 0.0, ips = one_ips;
     for (unsigned n = 1; n <= point->processes && in_turn_s > 0.0; n++) {
         double there_s = in_turn_s * (1.0 + waiting - 0.5 * used);
@@ -277,7 +279,8 @@ static double sliced_ips(const struct expected *expected, double one_ips)
         used = ips * in_turn_s;
         waiting = ips * there_s;
     }
-    return ips;
+    /* With a turn for all at once they would do no less. */
+    return fmin(ips, all / over_mps_s(expected, all));
 }
 
 /* -- all of it --------------------------------------------------------------------------------- */

@@ -333,6 +333,23 @@ static void processes_share_the_hosts_memory(void **state)
     assert_true(predict_ips(&point, &calibration) < 0.9 * predict_ips(&point, &unshared));
 }
 
+/* Processes in turns do no more than over MPS, also where it is not their turns that limit them. */
+static void turns_give_nothing(void **state)
+{
+    (void)state;
+    struct calibration calibration = example();
+    calibration.both_bytes_per_s = 2.0 * 1024 / (0.9 * ALONE_S);
+    struct explain_point point = point_of(true, 12, 1);
+    point.launch = LAUNCH_GRAPH;
+    double over_mps = predict_ips(&point, &calibration);
+    assert_true(over_mps < 1.02 * calibration.both_bytes_per_s / 1024);
+    point.mps = false;
+    for (unsigned i = 0; i < calibration.run_count; i++)
+        if (!calibration.runs[i].mps && calibration.runs[i].processes == 2)
+            calibration.runs[i].ips = 1.0 / (0.2 * ALONE_S);
+    assert_near_by(&point, &calibration, over_mps, 1e-9);
+}
+
 /* The launch of a graph with pageable copies waits for them itself, and does so asleep if its
  * worker is to. */
 static void graphs_with_pageable_copies_wake_up(void **state)
@@ -565,6 +582,7 @@ int main(void)
         cmocka_unit_test(turns_with_pageable_copies),
         cmocka_unit_test(workers_that_copy_hold_up_no_launches),
         cmocka_unit_test(processes_share_the_hosts_memory),
+        cmocka_unit_test(turns_give_nothing),
         cmocka_unit_test(graphs_with_pageable_copies_wake_up),
         cmocka_unit_test(processes_wake_up_as_their_runs_do),
         cmocka_unit_test(a_crowd_of_graphs_shows_what_the_gpu_does),
