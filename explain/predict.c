@@ -128,7 +128,13 @@ static double beside_s(const struct expected *expected, double all, double own)
         of_process = fmin(of_process, curve_s(&expected->others, own));
     if (!expected->point->mps || expected->point->processes == 1)
         return of_process;
-    return fmax(over_mps_s(expected, all), of_process);
+    double of_all = over_mps_s(expected, all);
+    if (expected->point->memory != MEMORY_PAGEABLE)
+        return fmax(of_all, of_process);
+    /* Pageable copies wait in two lines, for the others of their process and for the host's memory:
+     * what they lose there adds up as squares do. */
+    double alone_s = fmin(expected->over_mps.alone_s, fmin(of_all, of_process));
+    return alone_s + hypot(of_all - alone_s, of_process - alone_s);
 }
 
 /* -- hardware queues --------------------------------------------------------------------------- */

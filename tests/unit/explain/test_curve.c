@@ -333,6 +333,26 @@ static void processes_share_the_hosts_memory(void **state)
     assert_true(predict_ips(&point, &calibration) < 0.9 * predict_ips(&point, &unshared));
 }
 
+/* With pageable memory threads of several processes lose in two lines: for their process's copies,
+ * and for the host's memory. */
+static void processes_of_many_threads_that_copy(void **state)
+{
+    (void)state;
+    const double memory_s = 0.5 * PAGED_S;
+    struct calibration calibration =
+        with_pageable((struct calibration_run){.mps = true, .processes = 16, .threads = 1},
+                      hypot(truth_s(16, true, false), 16.0 * memory_s));
+    struct calibration_run threads = {.processes = 1, .threads = 8, .memory = MEMORY_PAGEABLE};
+    add_run(&calibration, threads, 4.0 * PAGED_S);
+    struct explain_point point = point_of(true, 2, 8);
+    point.memory = MEMORY_PAGEABLE;
+    struct explain_point either = point;
+    either.processes = 16;
+    either.threads = 1;
+    double of_all_s = 16.0 / predict_ips(&either, &calibration) - PAGED_S;
+    assert_near_by(&point, &calibration, 16.0 / (PAGED_S + hypot(of_all_s, 3.0 * PAGED_S)), 1e-6);
+}
+
 /* Processes in turns do no more than over MPS, also where it is not their turns that limit them. */
 static void turns_give_nothing(void **state)
 {
@@ -582,6 +602,7 @@ int main(void)
         cmocka_unit_test(turns_with_pageable_copies),
         cmocka_unit_test(workers_that_copy_hold_up_no_launches),
         cmocka_unit_test(processes_share_the_hosts_memory),
+        cmocka_unit_test(processes_of_many_threads_that_copy),
         cmocka_unit_test(turns_give_nothing),
         cmocka_unit_test(graphs_with_pageable_copies_wake_up),
         cmocka_unit_test(processes_wake_up_as_their_runs_do),

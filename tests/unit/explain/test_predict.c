@@ -137,9 +137,9 @@ static void published_calibrations_foretell_their_points(void **state)
          * of pageable memory over MPS, which processes share the host's memory for: three; 24
          * threads on 8 queues with 64 kernels, near the border of rows and turns: two. */
         {"h200-calibrations.jsonl", 48, 10},
-        /* Random points. Pageable memory: ten; a few processes over MPS beside many parked ones:
+        /* Random points. Pageable memory: eight; a few processes over MPS beside many parked ones:
          * two; threads on 2 queues: two; threads that launch for several streams each. */
-        {"h200-random.jsonl", 162, 15},
+        {"h200-random.jsonl", 162, 13},
         /* Pageable copies that wait: six; graphs of 40 threads that spin on 16 CPUs; threads that
          * launch for several streams each; 6 threads with a queue each. */
         {"h200-random-a.jsonl", 84, 9},
