@@ -145,6 +145,10 @@ static void published_calibrations_foretell_their_points(void **state)
         {"h200-random-a.jsonl", 84, 9},
         /* Pageable memory: three; processes over MPS between two runs. */
         {"h200-random-b.jsonl", 84, 4},
+        /* Pageable memory: eight; 15 threads that launch beside each other. */
+        {"h200-random-c.jsonl", 84, 9},
+        /* Threads that launch for several streams each. */
+        {"h200-random-d.jsonl", 84, 2},
         /* 256 threads over MPS with graphs. */
         {"h200-x2-tune.jsonl", 17, 1},
     };
