@@ -35,7 +35,8 @@ dist_results_DATA = \
     docs/results/h200-tune-cufft.jsonl \
     docs/results/h200-calibration.jsonl docs/results/h200-random.jsonl \
     docs/results/h200-random-a.jsonl docs/results/h200-random-b.jsonl \
-    docs/results/h200-random-c.jsonl docs/results/h200-random-d.jsonl docs/results/h200-observed.txt \
+    docs/results/h200-random-c.jsonl docs/results/h200-random-d.jsonl \
+    docs/results/h200-random-e.jsonl docs/results/h200-observed.txt \
     docs/results/h200-tune-30s-1.jsonl docs/results/h200-tune-30s-2.jsonl \
     docs/results/h200-tune-30s-3.jsonl docs/results/h200-tune-60s.jsonl \
     docs/results/h200-tune-45s-p99.jsonl docs/results/h200-tune-45s-p99-again.jsonl \
