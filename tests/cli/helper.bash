@@ -279,24 +279,26 @@ needs_python() {
   export PYTHONDONTWRITEBYTECODE=1
 }
 
-# Every line is a record, the first one a header.
+# Every line is a record, the first one a header. Tests check files often, so each check is one
+# process of jq.
+WHOLE='def whole: if endswith("\n") | not then error("it ends within a line") else . end
+  | split("\n")[:-1] | map(try fromjson catch error("not JSON: \(.)"))
+  | if all(type == "object") | not then error("a line is no record") else . end
+  | if .[0].type != "header" then error("it does not begin with a header") else . end;'
+
 assert_whole() {
-  local lines
-  lines=$(wc -l <"$1")
-  [ "$(jq -c . "$1" | wc -l)" -eq "$lines" ] ||
-    fail "not all lines of $1 are JSON:" "$(cat "$1")" || return 1
-  [ "$(tail -c 1 "$1" | wc -l)" -eq 1 ] || fail "$1 ends within a line" || return 1
-  [ "$(head -1 "$1" | jq -r .type)" = header ] || fail "$1 does not begin with a header"
+  jq -R -s "$WHOLE whole | empty" "$1" || fail "$1 is not whole:" "$(cat "$1")"
 }
 
 # assert_complete FILE COUNT STATUS: whole, each of COUNT points finished exactly once, and a footer.
 assert_complete() {
-  assert_whole "$1" || return 1
-  jq -s -e --argjson count "$2" '[.[] | select(.type == "point" and (has("rounds_left") | not)) | .id]
-    | sort == [range($count)]' "$1" >/dev/null ||
-    fail "not each of $2 points once:" "$(jq -c '[.type, .id]' "$1")" || return 1
-  tail -1 "$1" | jq -e --argjson status "$3" '.type == "footer" and .status == $status' \
-    >/dev/null || fail "the last line is no footer of status $3:" "$(tail -1 "$1")"
+  jq -R -s --argjson count "$2" --argjson status "$3" "$WHOLE whole
+    | [.[] | select(.type == \"point\" and (has(\"rounds_left\") | not)) | .id] as \$finished
+    | if (\$finished | sort) != [range(\$count)] then
+        error(\"not each of \(\$count) points once: \(\$finished)\") else . end
+    | if .[-1].type != \"footer\" or .[-1].status != \$status then
+        error(\"the last line is no footer of status \(\$status): \(.[-1])\") else empty end" "$1" ||
+    fail "$1 is not complete:" "$(cat "$1")"
 }
 
 # To be called by tests that draw.
