@@ -14,10 +14,6 @@
 /* GPU threads that a multiprocessor has room for. */
 #define SM_THREADS 2048
 
-/* Kernels up to these become as short as there is where they cannot have their durations. */
-#define SHORT_NS 1500
-#define SHORT_NS_MOST 6000
-
 const char *capture_layouts(unsigned crowd, char out[CAPTURE_LAYOUTS_TEXT])
 {
     if (crowd)
@@ -79,32 +75,14 @@ struct fitting {
     double best_off; /* of its ratio, as a logarithm */
 };
 
-/* With more blocks a kernel may not be as short as it was: then it becomes as short as there is. */
-static void shorten(struct captured_workload *captured, uint64_t least_ns)
-{
-    for (unsigned i = 0; i < captured->workload.count; i++) {
-        struct workload_step *step = &captured->workload.steps[i];
-        if (step->kind != STEP_COMPUTE || step->asked_ns >= least_ns)
-            continue;
-        step->kind = STEP_CYCLES;
-        step->asked_ns = 0;
-        step->amount = 1;
-        captured->others++;
-    }
-}
-
+/* STATUS_UNSUPPORTED: with that many blocks a kernel cannot be as short as it was. Then the search goes
+ * back: the workload must not become another one where it is alone. */
 static enum status prepare(const struct fitting *fitting, double scale, struct replay *replay)
 {
     struct captured_workload *workload = &fitting->capture->workload;
-    for (uint64_t least_ns = 0;; least_ns = least_ns ? 2 * least_ns : SHORT_NS) {
-        *workload = fitting->own;
-        scale_blocks(fitting->capture, scale, &workload->workload);
-        shorten(workload, least_ns);
-        enum status status = replay_prepare(fitting->capture, replay);
-        if (status != STATUS_UNSUPPORTED || least_ns >= SHORT_NS_MOST)
-            return status;
-        replay_release(replay);
-    }
+    *workload = fitting->own;
+    scale_blocks(fitting->capture, scale, &workload->workload);
+    return replay_prepare(fitting->capture, replay);
 }
 
 static enum status measure(void *data, double scale, double *ratio)
