@@ -7,7 +7,8 @@ libprobes_a_SOURCES = \
     probes/experiments/context_admission.c probes/experiments/copier.c \
     probes/experiments/copier.h probes/experiments/copy_block.c probes/experiments/holder.c \
     probes/experiments/holder.h probes/experiments/launch_contention.c \
-    probes/experiments/launch_delay.c probes/experiments/lazy_load.c \
+    probes/experiments/launch_delay.c probes/experiments/launch_gate.c \
+    probes/experiments/launchers.c probes/experiments/launchers.h probes/experiments/lazy_load.c \
     probes/experiments/peer_stall.c probes/experiments/staging.c probes/experiments/staging.h \
     probes/experiments/waiting_copy.c probes/experiments/waiting_copy.h \
     probes/watchdog.c probes/watchdog.h

@@ -28,6 +28,7 @@
 #include "common/status.h"
 #include "device/driver.h"
 #include "probes/shm.h"
+#include "probes/verdict.h"
 
 enum probe_arm_flag {
     PROBE_ARM_OVER_MPS = 1, /* its processes are clients of the private daemon */
@@ -69,6 +70,9 @@ struct probe {
     /* A metric that is the same for all arms but for how fast their processes happen to be, which
      * is taken out of the first metric (probe_level() in probes/outcome.h); 0: none. */
     unsigned level_metric;
+    /* The metric of the control that the first one of an arm is compared with; 0: the first, too.
+     * Then arms can be their own controls. */
+    unsigned control_metric;
     const char *xlabel;  /* of the figure, where arms have a series */
     unsigned gpus;       /* how many it needs, at most PROBE_GPUS */
     unsigned rounds;     /* fresh processes for each arm in each; --rounds overrides it */
@@ -83,6 +87,10 @@ struct probe {
     const char *remedy; /* what to do where it is observed, a sentence */
     /* Arms that are the remedy, ended by NULL: the fastest of those measured gives the gain. */
     const char *const *remedies;
+    /* What the verdict of an arm shows to be its limit, a word or two for the record; or NULL. Called
+     * in the orchestrator. */
+    const char *(*limit)(const struct probe_outcome *outcome, const struct probe_arm *arm,
+                         enum probe_verdict verdict);
     /* What infers more from the samples, NULL after the last: makes a note of one sentence. False:
      * it has nothing to note. Called in the orchestrator. */
     bool (*infer[PROBE_NOTES + 1])(const struct probe_outcome *outcome, struct probe_note *note);

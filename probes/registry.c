@@ -9,6 +9,7 @@ const struct probe *const probes[] = {
     &probe_lazy_load,
     &probe_context_admission,
     &probe_launch_contention,
+    &probe_launch_gate,
     &probe_peer_stall,
     NULL,
 };

@@ -10,4 +10,5 @@ extern const struct probe probe_launch_delay;
 extern const struct probe probe_lazy_load;
 extern const struct probe probe_context_admission;
 extern const struct probe probe_launch_contention;
+extern const struct probe probe_launch_gate;
 extern const struct probe probe_peer_stall;

@@ -1,6 +1,7 @@
 /*
  * Arms of probes that differ in one number, as the size of a copy: a panel for each probe, a curve
- * for each series, and the control as a line across.
+ * for each series, and the control as a line across. Where an arm is its own control, that is a
+ * curve, too.
  */
 #include "orchestrator/plot/internal.h"
 
@@ -11,6 +12,7 @@
 #include "common/json.h"
 #include "orchestrator/plot/series.h"
 #include "orchestrator/results/point.h"
+#include "orchestrator/results/probe_arm.h"
 
 #define PANELS_MOST 4
 #define SERIES_MOST 12
@@ -18,12 +20,14 @@
 struct curve {
     const char *name;
     size_t panel;
-    const json_t *arms; /* of the probe */
+    const json_t *probe;
+    size_t series; /* which has the same colour */
+    bool control;  /* of arms that are their own */
 };
 
 struct curves {
     struct curve at[SERIES_MOST];
-    size_t count;
+    size_t count, series;
     const json_t *panels[PANELS_MOST]; /* probes */
     size_t panel_count;
     double least, most, x_least, x_most;
@@ -56,9 +60,14 @@ static void find_curves(const json_t *probes, struct curves *curves)
         json_array_foreach(arms, a, arm)
         {
             const char *name = text_at(arm, "series");
-            if (!is_drawn(arm) || is_known(curves, panel, name) || curves->count == SERIES_MOST)
+            bool control = probe_arm_own_control(probe, arm) != NULL;
+            if (!is_drawn(arm) || is_known(curves, panel, name) ||
+                curves->count + control >= SERIES_MOST)
                 continue;
-            curves->at[curves->count++] = (struct curve){name, panel, arms};
+            size_t series = curves->series++;
+            curves->at[curves->count++] = (struct curve){name, panel, probe, series, false};
+            if (control)
+                curves->at[curves->count++] = (struct curve){name, panel, probe, series, true};
             any = true;
         }
         if (any)
@@ -77,10 +86,11 @@ static enum status write_curve(FILE *file, size_t number, const struct curve *cu
 {
     size_t count = 0, a;
     const json_t *arm;
-    const json_t **found = calloc(json_array_size(curve->arms), sizeof *found);
+    const json_t *arms = json_object_get(curve->probe, "arms");
+    const json_t **found = calloc(json_array_size(arms), sizeof *found);
     if (found == NULL)
         return status_set(STATUS_MEMORY, "out of memory for a figure");
-    json_array_foreach(curve->arms, a, arm)
+    json_array_foreach(arms, a, arm)
     {
         if (is_drawn(arm) && strcmp(text_at(arm, "series"), curve->name) == 0)
             found[count++] = arm;
@@ -88,14 +98,16 @@ static enum status write_curve(FILE *file, size_t number, const struct curve *cu
     qsort(found, count, sizeof *found, by_x);
     fprintf(file, "# x, median, low, high, 99th percentile (µs)\n$values_%zu << EOD\n", number);
     for (size_t i = 0; i < count; i++) {
-        double x = number_at(found[i], "x"), median = number_at(found[i], "median_us");
-        const json_t *ci95 = json_object_get(found[i], "ci95_us");
+        const json_t *times =
+            curve->control ? probe_arm_own_control(curve->probe, found[i]) : found[i];
+        double x = number_at(found[i], "x"), median = number_at(times, "median_us");
+        const json_t *ci95 = json_object_get(times, "ci95_us");
         const json_t *ends[] = {json_array_get(ci95, 0), json_array_get(ci95, 1)};
         double low = json_is_number(ends[0]) ? json_number_value(ends[0]) : median;
         double high = json_is_number(ends[1]) ? json_number_value(ends[1]) : median;
         low = low > 0 ? low : median;
         fprintf(file, "%.10g %.6g %.6g %.6g %.6g\n", x, median, low, high,
-                number_at(found[i], "p99_us"));
+                number_at(times, "p99_us"));
         curves->least = fmin(curves->least, low);
         curves->most = fmax(curves->most, high);
         curves->x_least = fmin(curves->x_least, x);
@@ -113,7 +125,7 @@ static double control_of(const json_t *probe)
     size_t a, o;
     json_array_foreach(arms, a, arm)
     {
-        if (!is_drawn(arm))
+        if (!is_drawn(arm) || probe_arm_own_control(probe, arm))
             continue;
         json_array_foreach(arms, o, other)
         {
@@ -143,16 +155,21 @@ static void write_panels(FILE *file, struct curves *curves)
     }
 }
 
+static const char *control_name(const json_t *probe)
+{
+    return text_at(json_object_get(probe, "effect"), "control_metric");
+}
+
 enum status plot_probe_series_write(const struct results *results, const char *path, FILE *file)
 {
+    char title[160];
     struct curves curves = {.least = INFINITY, .x_least = INFINITY};
     find_curves(results->probes, &curves);
     if (curves.count == 0)
         return status_set(STATUS_USAGE, "no probe in '%s' has arms that are a series", path);
     enum status status = plot_write_heading(
         file, "probe-series", "What the delay depends on", results->header,
-        "Median of the fresh processes' medians, with its 95% interval; the dashed line is the "
-        "control.");
+        "Median of the fresh processes' medians, with its 95% interval; dashed: the control.");
     if (status != STATUS_OK)
         return status;
     fprintf(file,
@@ -160,10 +177,14 @@ enum status plot_probe_series_write(const struct results *results, const char *p
             "array layout_of[n_series]\narray variant_of[n_series]\n",
             curves.count);
     for (size_t i = 0; i < curves.count && status == STATUS_OK; i++) {
-        plot_write_item(file, "titles", i + 1, curves.at[i].name);
-        fprintf(file, "panel_of[%zu] = %zu\nlayout_of[%zu] = %zu\nvariant_of[%zu] = %zu\n", i + 1,
-                curves.at[i].panel + 1, i + 1, i % 7 + 1, i + 1, i / 7 + 1);
-        status = write_curve(file, i + 1, &curves.at[i], &curves);
+        const struct curve *curve = &curves.at[i];
+        snprintf(title, sizeof title, "%s%s%s", curve->name, curve->control ? ", " : "",
+                 curve->control ? control_name(curve->probe) : "");
+        plot_write_item(file, "titles", i + 1, title);
+        fprintf(file, "panel_of[%zu] = %zu\nlayout_of[%zu] = %zu\nvariant_of[%zu] = %d\n", i + 1,
+                curve->panel + 1, i + 1, curve->series % 7 + 1, i + 1,
+                curve->control ? 3 : (int)(curve->series / 7 + 1));
+        status = write_curve(file, i + 1, curve, &curves);
     }
     if (status != STATUS_OK)
         return status;

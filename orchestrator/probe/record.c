@@ -35,12 +35,13 @@ static bool is_lacking(enum status status)
     return status == STATUS_UNSUPPORTED || status == STATUS_NOT_FOUND;
 }
 
-/* Of both, what they have in common: an arm cut short by an interrupt has fewer rounds. */
+/* By the given metric of the control. Of both, what they have in common: an arm cut short by an interrupt has fewer rounds. */
 static enum status compare_arms(const struct probe_arm_data *arm,
-                                const struct probe_arm_data *control, struct probe_effect *out)
+                                const struct probe_arm_data *control, unsigned metric,
+                                struct probe_effect *out)
 {
     unsigned rounds = arm->rounds < control->rounds ? arm->rounds : control->rounds;
-    return probe_compare(arm->series[0], control->series[0], rounds, out);
+    return probe_compare(arm->series[0], control->series[metric], rounds, out);
 }
 
 /* A median does not show the few that hung, and these are an effect. */
@@ -50,15 +51,15 @@ static enum probe_verdict judge(const struct probe *probe, const struct probe_ar
 {
     enum probe_verdict verdict =
         probe_judge(effect, control_us, probe->matters_ratio, (double)probe->matters_ns / 1e3);
-    bool hung = arm->blocked[0] > 0 || control->blocked[0] > 0;
+    bool hung = arm->blocked[0] > 0 || control->blocked[probe->control_metric] > 0;
     return verdict == PROBE_NOT_OBSERVED && hung ? PROBE_INCONCLUSIVE : verdict;
 }
 
-static const char *why_inconclusive(const struct probe_result *result)
+static const char *why_inconclusive(const struct probe *probe, const struct probe_result *result)
 {
     if (isnan(result->effect.low))
         return "too few samples for an interval: give --rounds 3 or more";
-    if (result->control->blocked[0] > 0)
+    if (result->control->blocked[probe->control_metric] > 0)
         return "samples of the control hung: there is nothing to compare with";
     if (result->subject->blocked[0] > 0)
         return "some hung, however long the median is";
@@ -94,7 +95,7 @@ static enum status find_remedy(const struct probe_outcome *outcome, struct probe
         struct probe_effect gain;
         if (!probe_arm_is_measured(data) || !are_of_one_size(out->subject->arm, data->arm))
             continue;
-        enum status status = compare_arms(out->subject, data, &gain);
+        enum status status = compare_arms(out->subject, data, 0, &gain);
         if (status != STATUS_OK)
             return status;
         if (gain.low > 1 && (!out->remedy || gain.ratio > out->gain.ratio)) {
@@ -130,9 +131,10 @@ enum status probe_conclude(const struct probe_outcome *outcome, struct probe_res
         probe_summarise(out->subject->series[0], out->subject->rounds, &out->subject_summary);
     if (status == STATUS_OK)
         status =
-            probe_summarise(out->control->series[0], out->control->rounds, &out->control_summary);
+            probe_summarise(out->control->series[probe->control_metric], out->control->rounds,
+                            &out->control_summary);
     if (status == STATUS_OK)
-        status = compare_arms(out->subject, out->control, &out->effect);
+        status = compare_arms(out->subject, out->control, probe->control_metric, &out->effect);
     /* A remedy needs no remedy. */
     out->needs_remedy = !is_remedy(outcome, out->subject->arm);
     if (status == STATUS_OK && out->needs_remedy)
@@ -142,7 +144,7 @@ enum status probe_conclude(const struct probe_outcome *outcome, struct probe_res
     out->verdict =
         judge(probe, out->subject, out->control, &out->effect, out->control_summary.median_us);
     if (out->verdict == PROBE_INCONCLUSIVE)
-        snprintf(out->error, sizeof out->error, "%s", why_inconclusive(out));
+        snprintf(out->error, sizeof out->error, "%s", why_inconclusive(probe, out));
     return STATUS_OK;
 }
 
@@ -186,18 +188,23 @@ static json_t *more_metrics(const struct probe *probe, const struct probe_arm_da
 static void add_comparison(json_t *object, const struct probe_outcome *outcome,
                            const struct probe_arm_data *data)
 {
+    const struct probe *probe = outcome->probe;
     const struct probe_arm_data *control =
         data->arm->control ? probe_outcome_arm(outcome, data->arm->control) : NULL;
     struct probe_effect effect;
     struct probe_summary summary;
     if (!control || !probe_arm_is_measured(control) ||
-        compare_arms(data, control, &effect) != STATUS_OK ||
-        probe_summarise(control->series[0], control->rounds, &summary) != STATUS_OK)
+        compare_arms(data, control, probe->control_metric, &effect) != STATUS_OK ||
+        probe_summarise(control->series[probe->control_metric], control->rounds, &summary) !=
+            STATUS_OK)
         return;
-    enum probe_verdict verdict = judge(outcome->probe, data, control, &effect, summary.median_us);
+    enum probe_verdict verdict = judge(probe, data, control, &effect, summary.median_us);
     json_add(object,
              json_pack("{s:o, s:o, s:s}", "ratio", record_real_or_null(effect.ratio), "ratio_ci95",
                        interval(effect.low, effect.high), "verdict", probe_verdict_name(verdict)));
+    if (probe->limit)
+        json_object_set_new(object, "limit",
+                            json_string(probe->limit(outcome, data->arm, verdict)));
 }
 
 static const char *arm_status(const struct probe_arm_data *data)
@@ -255,9 +262,10 @@ static json_t *effect_object(const struct probe *probe, const struct probe_resul
 {
     if (!result->subject || !isfinite(result->effect.ratio) || result->effect.ratio <= 0)
         return json_null();
-    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:f, s:f}", "arm",
+    return json_pack("{s:s, s:s, s:s, s:s*, s:s, s:o, s:o, s:o, s:o, s:f, s:f}", "arm",
                      result->subject->arm->name, "control", result->control->arm->name, "metric",
-                     probe->metrics[0], "unit", "us", "value",
+                     probe->metrics[0], "control_metric",
+                     probe->control_metric ? probe->metrics[probe->control_metric] : NULL, "unit", "us", "value",
                      record_real_or_null(result->subject_summary.median_us), "control_value",
                      record_real_or_null(result->control_summary.median_us), "ratio",
                      record_real_or_null(result->effect.ratio), "ci95",

@@ -6,6 +6,7 @@
 #include "orchestrator/console/columns.h"
 #include "orchestrator/probe/internal.h"
 #include "orchestrator/results/origin.h"
+#include "orchestrator/results/probe_arm.h"
 
 #define CELL 96
 
@@ -15,7 +16,8 @@ static const struct {
 } titles[] = {
     {"arm", COLUMNS_LEFT},       {"", COLUMNS_LEFT},        {"median", COLUMNS_RIGHT},
     {"95%", COLUMNS_RIGHT},      {"p99", COLUMNS_RIGHT},    {"blocked", COLUMNS_RIGHT},
-    {"× control", COLUMNS_LEFT}, {"verdict", COLUMNS_LEFT},
+    {"control", COLUMNS_RIGHT},
+    {"× control", COLUMNS_LEFT}, {"verdict", COLUMNS_LEFT}, {"limit", COLUMNS_LEFT},
 };
 
 /* A duration with its unit, three digits: "3.02 µs". */
@@ -67,8 +69,9 @@ static const char *blocked_text(const json_t *object, char *out, size_t size)
     return out;
 }
 
-static void add_row(struct columns *table, const json_t *arm)
+static void add_row(struct columns *table, const json_t *record, const json_t *arm)
 {
+    const json_t *control = probe_arm_own_control(record, arm);
     char a[32], b[32], text[CELL];
     const char *error = text_at(arm, "error");
     columns_cell(table, "%s", text_at(arm, "arm"));
@@ -85,18 +88,21 @@ static void add_row(struct columns *table, const json_t *arm)
                      duration(number_in(arm, "ci95_us", 1), b, sizeof b));
     columns_cell(table, "%s", duration(number_at(arm, "p99_us"), a, sizeof a));
     columns_cell(table, "%s", blocked_text(arm, a, sizeof a));
+    columns_cell(table, "%s",
+                 control ? duration(number_at(control, "median_us"), a, sizeof a) : "");
     if (json_object_get(arm, "ratio")) {
         columns_cell(table, "%s (%s)", ratio(number_at(arm, "ratio"), a, sizeof a),
                      ratios(number_in(arm, "ratio_ci95", 0), number_in(arm, "ratio_ci95", 1), text,
                             sizeof text));
         columns_cell(table, "%s", text_at(arm, "verdict"));
+        columns_cell(table, "%s", text_at(arm, "limit"));
     } else {
         columns_cell(table, "%s", *text_at(arm, "control") ? "-" : "control");
     }
     columns_end_row(table);
 }
 
-static void print_arms(FILE *out, const json_t *arms)
+static void print_arms(FILE *out, const json_t *record, const json_t *arms)
 {
     struct columns table = {0};
     const json_t *arm;
@@ -105,7 +111,7 @@ static void print_arms(FILE *out, const json_t *arms)
         columns_add(&table, titles[c].title, titles[c].side);
     json_array_foreach(arms, index, arm)
     {
-        add_row(&table, arm);
+        add_row(&table, record, arm);
     }
     columns_hide_empty(&table);
     columns_print(out, &table, 0);
@@ -129,14 +135,16 @@ static void print_verdict(FILE *out, const json_t *record)
 {
     char a[32], b[32], c[32], d[CELL], line[512] = "";
     const json_t *effect = json_object_get(record, "effect");
+    const char *same = text_at(effect, "control_metric"); /* "": another arm is the control */
     const char *verdict = text_at(record, "verdict");
     struct text text = {.at = line, .size = sizeof line};
     text_append(&text, "%s", verdict);
     if (json_is_object(effect))
         text_append(
-            &text, ": with %s the %s takes %s, with %s %s: %s times as long, 95%% %s",
+            &text, ": with %s the %s takes %s, %s %s %s: %s times as long, 95%% %s",
             text_at(effect, "arm"), text_at(effect, "metric"),
-            duration(number_at(effect, "value"), a, sizeof a), text_at(effect, "control"),
+            duration(number_at(effect, "value"), a, sizeof a), *same ? "the" : "with",
+            *same ? same : text_at(effect, "control"),
             duration(number_at(effect, "control_value"), b, sizeof b),
             ratio(number_at(effect, "ratio"), c, sizeof c),
             ratios(number_in(effect, "ci95", 0), number_in(effect, "ci95", 1), d, sizeof d));
@@ -167,13 +175,13 @@ void probe_print_record(FILE *out, const json_t *record)
     snprintf(label, sizeof label, "%s: ", text_at(record, "probe"));
     print_wrapped(out, label, strlen(label), text_at(record, "question"));
     if (json_array_size(arms) > 0)
-        print_arms(out, arms);
+        print_arms(out, record, arms);
     for (size_t i = 0; i < json_array_size(arms); i++) {
         const json_t *arm = json_array_get(arms, i);
         const json_t *metrics = json_object_get(arm, "metrics");
         for (size_t m = 0; m < json_array_size(metrics); m++) {
             const json_t *metric = json_array_get(metrics, m);
-            if (json_is_true(json_object_get(metric, "level")))
+            if (json_is_true(json_object_get(metric, "level")) || probe_arm_own_control(record, arm))
                 continue;
             blocked_text(metric, some, sizeof some);
             fprintf(out, "%s, %s: %s, 95%% %s to %s%s%s%s\n", text_at(arm, "arm"),
@@ -213,6 +221,7 @@ static void print_csv_line(FILE *out, const json_t *record, const json_t *arm, b
                             ? number_at(arm, numbers[n].field)
                             : number_in(arm, numbers[n].field, (size_t)numbers[n].index));
     csv_text(out, text_at(arm, "verdict"));
+    csv_text(out, text_at(arm, "limit"));
     csv_text(out, emulated ? "yes" : "no");
     csv_text(out, text_at(any ? arm : record, "error"));
     fputc('\n', out);
@@ -223,7 +232,7 @@ void probe_print_csv(FILE *out, const json_t *header, const json_t *records)
     bool emulated = origin_is_emulated(header);
     json_t *none = json_object();
     fputs("probe,probe_verdict,arm,control,processes,mps,status,samples,blocked,median_us,"
-          "median_low_us,median_high_us,mean_us,p99_us,max_us,ratio,ratio_low,ratio_high,verdict,"
+          "median_low_us,median_high_us,mean_us,p99_us,max_us,ratio,ratio_low,ratio_high,verdict,limit,"
           "emulated,error\n",
           out);
     for (size_t p = 0; p < json_array_size(records); p++) {

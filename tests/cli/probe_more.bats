@@ -165,6 +165,55 @@ threads_contend() {
   arm_is threads-2 '.status == "failed" and (.error | test("^cuLaunchKernel: .*719"))' s.jsonl
 }
 
+# -- launch-gate -----------------------------------------------------------------------------------
+
+# One kernel at a time, launched or accepted: which of the two holds 16 workers depends on the machine.
+machine() { MPSWEEP_EMULATED_MACHINE=$1 "${@:2}"; }
+THREADS=(--arms threads32-16,threads32-32)
+
+host_holds_them() {
+  machine launch_ns=20000,front_ns=500 says_of observed "${THREADS[@]}" &&
+    holds '.effect.arm == "threads32-16" and .effect.control == "threads32-16"' r.jsonl &&
+    arm_is threads32-16 '.verdict == "observed" and .limit == "host" and .ratio_ci95[0] > 1.05'
+}
+
+@test "launch-gate: the host where a process launches more slowly than the GPU accepts" {
+  PROBE=launch-gate
+  judged host_holds_them
+  holds '.effect.metric == "iteration" and .effect.control_metric == "iteration behind the gate"' r.jsonl
+  arm_is threads32-16 '.metrics | map(.metric)
+    == ["iteration behind the gate", "enqueueing", "enqueueing behind the gate"]'
+  # As many iterations of each kind, and calls of every worker.
+  arm_is threads32-16 '.samples >= 3 and .samples == .metrics[0].samples
+    and .metrics[1].samples >= 15 * .samples'
+  grep -Eq '^threads32-16 .* observed  *host$' out
+  grep -q 'the iteration takes .* ms, the iteration behind the gate' out
+}
+
+gpu_holds_them() {
+  machine launch_ns=200,front_ns=20000 says_of 'not observed' "${THREADS[@]}" &&
+    arm_is threads32-16 '.verdict == "not observed" and .limit == "GPU"' &&
+    holds '.inferred.accepted_mkernels_per_s | . > 0.04 and . < 0.0505' r.jsonl
+}
+
+@test "launch-gate: the GPU where it accepts more slowly than a process launches" {
+  PROBE=launch-gate
+  judged gpu_holds_them
+  holds '.remedy == null' r.jsonl
+}
+
+@test "launch-gate: processes over MPS, contexts and graphs" {
+  "$MPSWEEP" probe launch-gate "${TWICE[@]}" -o r.jsonl --arms mps-4,contexts-4,graphs-1 ||
+    [ $? -eq 2 ]
+  holds '.arms | length == 3 and all(.status == "ok" and .samples > 0 and (.limit | length > 0))' r.jsonl
+  arm_is mps-4 '.mps and .processes == 4 and .attached == {expected: 4, seen: 4}'
+  arm_is contexts-4 '.mps and .processes == 1 and .attached == {expected: 1, seen: 1}'
+  # A launch that fails ends all who wait at the gate.
+  MPSWEEP_EMULATED_FAULT='cuLaunchKernel#700=error:719' expect 2 "$MPSWEEP" probe \
+    launch-gate "${QUICK[@]}" -o s.jsonl --arms threads32-4
+  arm_is threads32-4 '.status == "failed" and (.error | test("^cuLaunchKernel: .*719"))' s.jsonl
+}
+
 # -- peer-stall ------------------------------------------------------------------------------------
 
 two() { MPSWEEP_EMUL_DEVICES=2 "$@"; }

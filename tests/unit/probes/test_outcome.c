@@ -157,6 +157,43 @@ static void growth_and_rates_of_launches(void **unused)
     end(&made);
 }
 
+static const char *limit_of(const struct made *made, const char *arm, enum probe_verdict verdict)
+{
+    const struct probe *probe = made->outcome.probe;
+    return probe->limit(&made->outcome, probe_arm_find(probe, arm), verdict);
+}
+
+static void limits_of_launches(void **unused)
+{
+    (void)unused;
+    struct made made;
+    begin(&made, "launch-gate");
+    /* 16 workers of 220 launches: 1 million/s free, 0.8 behind the gate. */
+    set_round(&made, "mps-16", 0, 0, 5, 3520, 3520);
+    set_round(&made, "mps-16", 1, 0, 5, 4400, 4400);
+    assert_string_equal(limit_of(&made, "mps-16", PROBE_OBSERVED), "host");
+    assert_string_equal(limit_of(&made, "mps-16", PROBE_INCONCLUSIVE), "unsure");
+    /* One number of workers, in however many arms, shows no limit of the GPU. */
+    set_round(&made, "threads32-16", 1, 0, 5, 3520, 3520);
+    assert_string_equal(limit_of(&made, "mps-16", PROBE_NOT_OBSERVED), "not the host");
+    set_round(&made, "mps-8", 0, 0, 5, 3000, 3000);
+    set_round(&made, "mps-8", 1, 0, 5, 3000, 3000);
+    assert_string_equal(limit_of(&made, "mps-8", PROBE_NOT_OBSERVED), "not the host");
+    /* Two that reach the same rate do; graphs pass by it, however fast they are. */
+    set_round(&made, "threads32-32", 1, 0, 5, 7040, 7040);
+    set_round(&made, "graphs-16", 1, 0, 5, 2200, 2200);
+    assert_string_equal(limit_of(&made, "mps-16", PROBE_NOT_OBSERVED), "GPU");
+    assert_string_equal(limit_of(&made, "mps-8", PROBE_NOT_OBSERVED), "neither");
+    assert_string_equal(limit_of(&made, "graphs-16", PROBE_NOT_OBSERVED), "neither");
+    set_round(&made, "mps-16", 2, 0, 5, 880, 880);
+    assert_int_equal(infer(&made), 2);
+    assert_string_equal(made.notes[1].text, "us for each launch's call, free: mps-16 4.00");
+    assert_string_equal(made.notes[0].text,
+                        "the GPU accepts 1.00 million kernels/s from streams, however many workers");
+    assert_string_equal(made.notes[0].quantity, "accepted_mkernels_per_s");
+    end(&made);
+}
+
 static void bandwidths_of_copies_between_gpus(void **unused)
 {
     (void)unused;
@@ -183,6 +220,7 @@ int main(void)
         cmocka_unit_test(time_slices_are_read_off_the_waits),
         cmocka_unit_test(a_full_gpu_keeps_its_own_out),
         cmocka_unit_test(growth_and_rates_of_launches),
+        cmocka_unit_test(limits_of_launches),
         cmocka_unit_test(bandwidths_of_copies_between_gpus),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,6 +43,8 @@ static void every_arm_has_a_control_that_is_one(void **unused)
 {
     (void)unused;
     for (size_t p = 0; probes[p]; p++) {
+        for (unsigned m = 0; m <= probes[p]->control_metric; m++)
+            assert_non_null(probes[p]->metrics[m]);
         const struct probe_arm *subject = probe_arm_find(probes[p], probes[p]->subject);
         assert_non_null(subject);
         assert_non_null(subject->control);
@@ -60,7 +62,8 @@ static void every_arm_has_a_control_that_is_one(void **unused)
                 continue;
             const struct probe_arm *control = probe_arm_find(probes[p], arm->control);
             assert_non_null(control);
-            assert_null(control->control);
+            /* Of one that is its own control another metric is. */
+            assert_true(control == arm ? probes[p]->control_metric > 0 : !control->control);
             /* An arm that runs by itself must not have one that does not. */
             assert_true(arm->flags & PROBE_ARM_EXTRA || !(control->flags & PROBE_ARM_EXTRA));
         }
