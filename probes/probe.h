@@ -156,6 +156,9 @@ void probe_blocked(struct probe_run *run, unsigned metric);
 /* Makes a call of the driver, checked: `status = PROBE_CALL(run, mem_alloc, &pointer, bytes)`. */
 #define PROBE_CALL(run, field, ...) CUDA_CALL(&(run)->driver, field, __VA_ARGS__)
 
+/* Cycles of the first GPU's clock at its highest rate that take that long. */
+enum status probe_cycles(const struct probe_run *run, uint64_t ns, unsigned long long *out);
+
 /* The calls that most arms make, checked: make a context current, make a non-blocking stream, wait
  * for one, allocate on the GPU, launch one block of a kernel without parameters. */
 enum status probe_set_current(const struct probe_run *run, cuda_context context);

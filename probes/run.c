@@ -2,9 +2,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "device/context.h"
+#include "device/device.h"
 #include "kernels/image.h"
 #include "probes/probe.h"
-#include "device/context.h"
 
 enum status probe_module_load(const struct probe_run *run, cuda_module *out)
 {
@@ -14,6 +15,15 @@ enum status probe_module_load(const struct probe_run *run, cuda_module *out)
 enum status probe_set_current(const struct probe_run *run, cuda_context context)
 {
     return PROBE_CALL(run, ctx_set_current, context);
+}
+
+enum status probe_cycles(const struct probe_run *run, uint64_t ns, unsigned long long *out)
+{
+    struct device_info info;
+    enum status status = device_query(&run->driver, 0, &info);
+    if (status == STATUS_OK)
+        *out = ns * (unsigned)info.clock_khz / 1000000;
+    return status;
 }
 
 enum status probe_new_stream(const struct probe_run *run, cuda_stream *out)

@@ -21,7 +21,7 @@
 enum {
     PROBE_METRICS = 4,
     PROBE_PROCESSES = 48,
-    PROBE_WORDS = 4,
+    PROBE_WORDS = 5,
     PROBE_GPUS = 2,
     PROBE_SAMPLES = 65536, /* of a metric in a process */
 };

@@ -2,10 +2,13 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "common/clock.h"
 
@@ -16,6 +19,19 @@ static uint64_t cpu_time_ns(clockid_t clock)
     return clock_gettime(clock, &time) == 0
                ? (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec
                : 0;
+}
+
+/* proc(5), schedstat: the calling thread's time on CPUs, its time in their queues, and its turns. */
+static uint64_t run_delay_ns(void)
+{
+    char text[96] = "";
+    int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    ssize_t length = read(fd, text, sizeof text - 1);
+    close(fd);
+    const char *second = length > 0 ? strchr(text, ' ') : NULL;
+    return second ? strtoull(second, NULL, 10) : 0;
 }
 
 /* The process that is read, and its threads; 0: this one. */
@@ -41,7 +57,8 @@ void cpu_read(struct cpu_reading *out)
     }
     *out = (struct cpu_reading){.wall_ns = clock_now_ns(),
                                 .cpu_ns = cpu_time_ns(CLOCK_THREAD_CPUTIME_ID),
-                                .process_cpu_ns = cpu_time_ns(CLOCK_PROCESS_CPUTIME_ID)};
+                                .process_cpu_ns = cpu_time_ns(CLOCK_PROCESS_CPUTIME_ID),
+                                .delay_ns = run_delay_ns()};
     if (getrusage(RUSAGE_THREAD, &usage) == 0) {
         out->voluntary = (uint64_t)usage.ru_nvcsw;
         out->involuntary = (uint64_t)usage.ru_nivcsw;
@@ -54,6 +71,7 @@ struct shm_cpu cpu_between(const struct cpu_reading *begin, const struct cpu_rea
     return (struct shm_cpu){
         .wall_ns = end->wall_ns - begin->wall_ns,
         .cpu_ns = end->cpu_ns - begin->cpu_ns,
+        .delay_ns = end->delay_ns - begin->delay_ns,
         .voluntary = end->voluntary - begin->voluntary,
         .involuntary = end->involuntary - begin->involuntary,
         .iterations = iterations,

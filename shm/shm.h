@@ -47,7 +47,7 @@
 #include "job/workload_mix.h"
 
 #define SHM_MAGIC UINT64_C(0x31706565777370bd) /* never valid UTF-8 text */
-#define SHM_VERSION 11
+#define SHM_VERSION 12
 
 /* Time slices in which progress is counted, the first beginning at the end of the warm-up. The
  * orchestrator picks slice_ns so that the longest window fits. */
@@ -194,6 +194,7 @@ struct shm_process {
  * whole process did in the same time: all its workers, and the threads that are no workers. */
 struct shm_cpu {
     uint64_t wall_ns, cpu_ns;
+    uint64_t delay_ns;               /* ready to run, and waiting for a CPU */
     uint64_t voluntary, involuntary; /* context switches */
     uint64_t iterations;             /* in that time */
     uint64_t process_wall_ns, process_cpu_ns;

@@ -58,6 +58,22 @@ static bool most_differ(const double *values, size_t cut, size_t count, bool abo
     return (double)differ >= MOST_OF_THEM * (double)cut;
 }
 
+/* Standard error of the difference between the means before and after the cut. */
+static double error_of_difference(const struct interval *rest, size_t cut, size_t count)
+{
+    return rest->half_rel * rest->mean / STATISTICS_NORMAL_975 *
+           sqrt(1.0 + (double)(count - cut) / (double)cut);
+}
+
+/* Of single values: the most that the mean can be off where each depends on all before it. */
+static double deviation(const double *values, size_t count)
+{
+    double mean = statistics_mean(values, count), squares = 0.0;
+    for (size_t i = 0; i < count; i++)
+        squares += (values[i] - mean) * (values[i] - mean);
+    return sqrt(squares / (double)count);
+}
+
 void steady_find(const double *values, size_t count, size_t shortest_batch, struct steady *out)
 {
     *out = (struct steady){.settled = true};
@@ -69,18 +85,17 @@ void steady_find(const double *values, size_t count, size_t shortest_batch, stru
         return;
     struct interval rest;
     interval_of_series(values + cut, count - cut, shortest_batch, &rest);
-    if (!isfinite(rest.half_rel))
-        return;
+    const bool known = isfinite(rest.half_rel);
     double difference = statistics_mean(values, cut) - rest.mean;
-    double error = rest.half_rel * rest.mean / STATISTICS_NORMAL_975;
-    error *= sqrt(1.0 + (double)(count - cut) / (double)cut);
+    double error = known ? error_of_difference(&rest, cut, count)
+                         : deviation(values + cut, count - cut);
     if (fabs(difference) <= FAR * error || !most_differ(values, cut, count, difference > 0.0))
         return;
     /* The cut leaves about as much of the transient as chance hides, which an interval does not
      * forgive: half as much again goes with it. */
     size_t start = cut + cut / 2;
     out->before_rel = difference / rest.mean;
-    out->settled = start <= count / STEADY_SHARE;
+    out->settled = known && start <= count / STEADY_SHARE;
     if (out->settled)
         out->start = start;
 }

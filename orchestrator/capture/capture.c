@@ -89,7 +89,8 @@ static enum status run_plain(struct capture *capture)
     if (status == STATUS_OK) {
         capture->program_ns = histogram_quantile_ns(&result.latency, 0.5);
         double count = result.cpu.iterations ? (double)result.cpu.iterations : 1.0;
-        capture->cpu_ns = (double)result.cpu.cpu_ns / count;
+        /* What it had to wait for a CPU it would have used. */
+        capture->cpu_ns = (double)(result.cpu.cpu_ns + result.cpu.delay_ns) / count;
         capture->sleeps = (double)result.cpu.voluntary / count;
     }
     round_result_release(&result);

@@ -23,7 +23,7 @@ struct capture {
     size_t iterations, alike; /* recorded, and those of them that do the same */
     double program_ns; /* of an iteration without tracing, to the begin of the next: median */
     double sleeps;     /* in it, of the threads that report iterations */
-    double cpu_ns;     /* of it, used of a CPU by the threads that report iterations */
+    double cpu_ns;     /* of it, the threads that report iterations used a CPU, or could have */
     struct trace_buffer buffer;
     struct timeline timeline; /* has the names of kernels */
     struct captured_iteration iteration;

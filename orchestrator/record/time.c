@@ -55,6 +55,8 @@ static void add_cpu(json_t *object, const char *cpu_name, const struct shm_cpu *
 {
     json_object_set_new(object, cpu_name,
                         record_real_or_null(per_iteration(cpu->cpu_ns, cpu) / 1e3));
+    json_object_set_new(object, "run_delay_us",
+                        record_real_or_null(per_iteration(cpu->delay_ns, cpu) / 1e3));
     json_object_set_new(object, "voluntary_switches",
                         record_real_or_null(per_iteration(cpu->voluntary, cpu)));
     json_object_set_new(object, "involuntary_switches",

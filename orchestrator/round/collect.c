@@ -17,6 +17,7 @@ void round_add_cpu(struct shm_cpu *into, const struct shm_cpu *from)
 {
     into->wall_ns += from->wall_ns;
     into->cpu_ns += from->cpu_ns;
+    into->delay_ns += from->delay_ns;
     into->voluntary += from->voluntary;
     into->involuntary += from->involuntary;
     into->iterations += from->iterations;

@@ -11,10 +11,10 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/text.h"
-#include "device/device.h"
 #include "kernels/image.h"
 #include "probes/experiments/launchers.h"
 #include "probes/outcome.h"
@@ -35,15 +35,12 @@
 /* Rates within this of the highest are that rate. */
 #define AT_RATE 0.9
 
-/* How long to look for others before sleeping: those who start together must not be woken one by
- * one. */
-#define SPIN_NS (200 * NS_PER_US)
-
 enum metric { METRIC_FREE, METRIC_GATED, METRIC_ENQUEUE, METRIC_ENQUEUE_GATED };
 
 /* Counters of all processes of the arm; none is ever set back. */
 enum word {
     WORD_READY,    /* workers that begin an iteration */
+    WORD_AWAKE,    /* and know that all do */
     WORD_ENQUEUED, /* workers that have enqueued one behind the gate, and gates that look for it */
     WORD_OPENED,   /* gated iterations that may run */
     WORD_DONE      /* workers whose kernels have ended */
@@ -69,15 +66,6 @@ static struct gated *gated_of(const struct launcher *launcher)
     return launcher->all->options->data;
 }
 
-static bool has_come(const struct probe_run *run, enum word word, uint32_t least)
-{
-    _Atomic uint32_t *at = &run->shm.header->words[word];
-    uint64_t until_ns = clock_now_ns() + SPIN_NS;
-    while (atomic_load(at) < least && clock_now_ns() < until_ns)
-        sched_yield();
-    return probe_shm_wait(&run->shm, at, least);
-}
-
 /* Counts this one, and wakes those who wait for it when it is the last. */
 static void arrive(const struct probe_run *run, enum word word, uint32_t least)
 {
@@ -92,6 +80,20 @@ static bool spin(const struct probe_run *run, enum word word, uint32_t least)
     while (atomic_load(&run->shm.header->words[word]) < least && !probe_is_over(run))
         sched_yield();
     return !probe_is_over(run);
+}
+
+/* False: the arm is over. Those who wait for the last one sleep, and are woken one by one; they begin
+ * when all are awake, if there are CPUs enough for that. */
+static bool begin_together(const struct probe_run *run, unsigned workers, uint32_t iteration)
+{
+    const uint32_t least = iteration * workers;
+    arrive(run, WORD_READY, least);
+    if (!probe_shm_wait(&run->shm, &run->shm.header->words[WORD_READY], least))
+        return false;
+    if (workers > (unsigned long)sysconf(_SC_NPROCESSORS_ONLN))
+        return true;
+    atomic_fetch_add(&run->shm.header->words[WORD_AWAKE], 1);
+    return spin(run, WORD_AWAKE, least);
 }
 
 /* One worker decides for all, and takes the time. */
@@ -185,8 +187,7 @@ static enum status iterate(struct launcher *launcher, uint32_t iteration, uint32
         status = close_gate(launcher, number);
     if (status != STATUS_OK)
         return status;
-    arrive(run, WORD_READY, iteration * gated->workers);
-    *over = !has_come(run, WORD_READY, iteration * gated->workers);
+    *over = !begin_together(run, gated->workers, iteration);
     if (*over)
         return STATUS_OK;
     uint64_t begin_ns = clock_now_ns();
@@ -289,12 +290,10 @@ static enum status run_arm(struct probe_run *run)
 {
     const struct probe_arm *arm = run->arm;
     struct gated gated = {.launches = launches_of(arm), .workers = workers_of(arm)};
-    struct device_info info;
-    enum status status = device_query(&run->driver, 0, &info);
+    unsigned long long cycles;
+    enum status status = probe_cycles(run, arm->variant >> 4, &cycles);
     if (status != STATUS_OK)
         return status;
-    unsigned long long cycles =
-        (unsigned long long)(arm->variant >> 4) * (unsigned)info.clock_khz / 1000000;
     void *parameters[] = {&cycles};
     const struct launchers_options options = {
         .kind = kind_of(arm),

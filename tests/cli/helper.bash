@@ -64,6 +64,8 @@ teardown() {
   local failed=0
   cd / || return 1
   assert_nothing_left || failed=1
+  # Programs of root can replace it, and what reads or compares with it fails long after.
+  [ -c /dev/null ] || { fail "/dev/null is no device any more: $(ls -l /dev/null 2>&1)" || failed=1; }
   rm -rf "$TMPDIR"
   return $failed
 }
@@ -310,11 +312,11 @@ for_ratios() {
     skip "a sanitizer is too slow for ratios"
 }
 
-# Whether the threads that waited for the GPU returned on time: emul/model/lateness.h.
+# Whether the threads that waited for the GPU returned on time, if any did: emul/model/lateness.h.
 was_on_time() {
   od -An -v -w48 -t u8 "$WORK"/lateness/* 2>/dev/null | awk '
     { planned += $2; late += $3; if ($4 > longest) longest = $4 }
-    END { exit !(planned > 0 && late < planned / 20 && longest < 10e6) }'
+    END { exit planned > 0 && (late >= planned / 20 || longest >= 10e6) }'
 }
 
 # judged COMMAND...: which claims something about speeds. A computer that was late cannot judge it.

@@ -55,7 +55,7 @@ TIMES=(--device emulated --duration 0.2 --warmup 0.1 --precision 50 --rounds 1)
   done
   points 'all((.per_worker | map(.cpu_us_per_iteration)) as $us | .cpu.us_per_iteration
     | . > 0 and . >= ($us | min) * 0.9999 and . <= ($us | max) * 1.0001)' p.jsonl
-  points 'all(.cpu, .per_worker[] | .on_cpu > 0 and .on_cpu <= 1.0001 and .voluntary_switches >= 0
+  points 'all(.cpu, .per_worker[] | .on_cpu > 0 and .on_cpu <= 1.0001 and .run_delay_us >= 0 and .voluntary_switches >= 0
     and .involuntary_switches >= 0)' p.jsonl
   points 'all((.per_worker | map(.ips) | min) as $least | .per_worker[.slowest_worker].ips == $least)' \
     p.jsonl

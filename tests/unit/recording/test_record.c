@@ -1,11 +1,13 @@
 #include <math.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "common/clock.h"
@@ -391,6 +393,30 @@ static void a_sleep_is_a_voluntary_switch(void **state)
     assert_true(used.wall_ns >= 5 * NS_PER_MS);
 }
 
+/* Two threads that compute on one CPU: each waits while the other has it. */
+static void waiting_for_a_cpu_is_no_sleep(void **state)
+{
+    (void)state;
+    struct cpu_reading before, after;
+    cpu_set_t all, one;
+    uint64_t much_ns = 50 * NS_PER_MS;
+    pthread_t other;
+    if (access("/proc/thread-self/schedstat", R_OK) != 0)
+        skip();
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    cpu_read(&before);
+    assert_int_equal(pthread_create(&other, NULL, burn, &much_ns), 0); /* on the same CPU */
+    burn(&much_ns);
+    pthread_join(other, NULL);
+    cpu_read(&after);
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+    struct shm_cpu used = cpu_between(&before, &after, 1);
+    assert_true(used.delay_ns > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -411,6 +437,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_release_at_the_start_changes_nothing, begin, end),
         cmocka_unit_test(cpu_time_is_the_threads_own_beside_the_processs),
         cmocka_unit_test(a_sleep_is_a_voluntary_switch),
+        cmocka_unit_test(waiting_for_a_cpu_is_no_sleep),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

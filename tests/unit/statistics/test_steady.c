@@ -124,6 +124,18 @@ static void reports_a_level_that_changes_later(void **state)
 }
 
 /* A pause at the beginning is not a transient, if most of what lies before its end is as usual. */
+static void reports_a_level_also_where_the_rest_is_too_short_for_an_interval(void **state)
+{
+    (void)state;
+    struct steady steady;
+    for (size_t i = 0; i < 100; i++)
+        values[i] = (i < 20 ? 5.0 : 1.0) + 0.01 * (double)(i % 3);
+    steady_find(values, 100, 30, &steady);
+    assert_int_equal(steady.start, 0);
+    assert_false(steady.settled);
+    assert_true(steady.before_rel > 3.5 && steady.before_rel < 4.5);
+}
+
 static void a_few_outliers_are_not_a_transient(void **state)
 {
     (void)state;
@@ -189,6 +201,7 @@ int main(void)
         cmocka_unit_test(finds_a_transient),
         cmocka_unit_test(finds_a_step_and_its_direction),
         cmocka_unit_test(reports_a_level_that_changes_later),
+        cmocka_unit_test(reports_a_level_also_where_the_rest_is_too_short_for_an_interval),
         cmocka_unit_test(a_few_outliers_are_not_a_transient),
         cmocka_unit_test(short_series_are_left_alone),
         cmocka_unit_test(finds_a_drift),
