@@ -6,8 +6,9 @@
 #
 # A figure whose legend is not one line per series sets legend_form to 'boxes', 'points' or 'none', and
 # n_entries with entries and entry_colours, for points entry_shapes. It may also set plot_height,
-# left_margin, right_margin, title_left, legend_below and has_ideal; has_lines = 0 leaves the lines of
-# series out of the legend; is_filled means that what it draws may hide the mark of an emulated GPU.
+# left_margin, right_margin, title_left, legend_below and has_ideal; n_named, how many of the series the
+# legend names; has_lines = 0 leaves the lines of series out of the legend; is_filled means that what it
+# draws may hide the mark of an emulated GPU.
 
 set encoding utf8
 set minussign
@@ -46,11 +47,12 @@ sample_width = 0.48
 
 if (!exists('has_ideal')) { has_ideal = 0 }
 if (!exists('has_lines')) { has_lines = 1 }
+if (!exists('n_named') && exists('n_series')) { n_named = n_series }
 if (!exists('legend_form')) {
     legend_form = 'lines'
-    n_entries = n_series + has_ideal
+    n_entries = n_named + has_ideal
     array entries[n_entries]
-    do for [i = 1:n_series] { entries[i] = titles[i] }
+    do for [i = 1:n_named] { entries[i] = titles[i] }
     if (has_ideal) { entries[n_entries] = 'ideal' }
 }
 if (legend_form ne 'lines') { sample_width = 0.2 }
@@ -130,7 +132,7 @@ do for [i = 1:n_entries] {
             pointtype legend_form eq 'boxes' ? 5 : entry_shapes[i]
         continue
     }
-    is_ideal = i > n_series
+    is_ideal = i > n_named
     colour = is_ideal ? ideal_colour : series_colour(layout_of[i])
     width = is_ideal ? 0.8 : 1.3
     dash = is_ideal ? ideal_dash : series_dash(variant_of[i])

@@ -22,12 +22,12 @@ struct curve {
     size_t panel;
     const json_t *probe;
     size_t series; /* which has the same colour */
-    bool control;  /* of arms that are their own */
+    bool has_control, control; /* of arms that are their own: there is one, and this is it */
 };
 
 struct curves {
-    struct curve at[SERIES_MOST];
-    size_t count, series;
+    struct curve at[2 * SERIES_MOST];
+    size_t count, named; /* those of controls follow those that the legend names */
     const json_t *panels[PANELS_MOST]; /* probes */
     size_t panel_count;
     double least, most, x_least, x_most;
@@ -60,18 +60,23 @@ static void find_curves(const json_t *probes, struct curves *curves)
         json_array_foreach(arms, a, arm)
         {
             const char *name = text_at(arm, "series");
-            bool control = probe_arm_own_control(probe, arm) != NULL;
-            if (!is_drawn(arm) || is_known(curves, panel, name) ||
-                curves->count + control >= SERIES_MOST)
+            if (!is_drawn(arm) || is_known(curves, panel, name) || curves->count == SERIES_MOST)
                 continue;
-            size_t series = curves->series++;
-            curves->at[curves->count++] = (struct curve){name, panel, probe, series, false};
-            if (control)
-                curves->at[curves->count++] = (struct curve){name, panel, probe, series, true};
+            bool control = probe_arm_own_control(probe, arm) != NULL;
+            curves->at[curves->count] =
+                (struct curve){name, panel, probe, curves->count, .has_control = control};
+            curves->count++;
             any = true;
         }
         if (any)
             curves->panels[curves->panel_count++] = probe;
+    }
+    curves->named = curves->count;
+    for (size_t i = 0; i < curves->named; i++) {
+        if (!curves->at[i].has_control)
+            continue;
+        curves->at[curves->count] = curves->at[i];
+        curves->at[curves->count++].control = true;
     }
 }
 
@@ -145,7 +150,11 @@ static void write_panels(FILE *file, struct curves *curves)
             curves->panel_count);
     for (size_t p = 0; p < curves->panel_count; p++) {
         double control = control_of(curves->panels[p]);
-        plot_write_item(file, "panel_titles", p + 1, text_at(curves->panels[p], "probe"));
+        char title[160];
+        const char *metric = text_at(json_object_get(curves->panels[p], "effect"), "metric");
+        snprintf(title, sizeof title, "%s%s%s", text_at(curves->panels[p], "probe"),
+                 *metric ? ": " : "", metric);
+        plot_write_item(file, "panel_titles", p + 1, title);
         plot_write_item(file, "panel_xlabels", p + 1, text_at(curves->panels[p], "xlabel"));
         fprintf(file, "panel_control[%zu] = %.6g\n", p + 1, control);
         if (control > 0) {
@@ -155,32 +164,35 @@ static void write_panels(FILE *file, struct curves *curves)
     }
 }
 
-static const char *control_name(const json_t *probe)
+/* What the dashed lines are: of a figure of one probe what it calls them. */
+static void write_notes(const struct curves *curves, char *notes, size_t size)
 {
-    return text_at(json_object_get(probe, "effect"), "control_metric");
+    const char *name =
+        text_at(json_object_get(curves->panels[0], "effect"), "control_metric");
+    snprintf(notes, size,
+             "Median of the fresh processes' medians, with its 95%% interval; dashed: %s.",
+             curves->panel_count == 1 && *name ? name : "the control");
 }
 
 enum status plot_probe_series_write(const struct results *results, const char *path, FILE *file)
 {
-    char title[160];
+    char notes[200];
     struct curves curves = {.least = INFINITY, .x_least = INFINITY};
     find_curves(results->probes, &curves);
     if (curves.count == 0)
         return status_set(STATUS_USAGE, "no probe in '%s' has arms that are a series", path);
-    enum status status = plot_write_heading(
-        file, "probe-series", "What the delay depends on", results->header,
-        "Median of the fresh processes' medians, with its 95% interval; dashed: the control.");
+    write_notes(&curves, notes, sizeof notes);
+    enum status status = plot_write_heading(file, "probe-series", "What the delay depends on",
+                                            results->header, notes);
     if (status != STATUS_OK)
         return status;
     fprintf(file,
-            "n_series = %zu\narray titles[n_series]\narray panel_of[n_series]\n"
+            "n_series = %zu\nn_named = %zu\narray titles[n_series]\narray panel_of[n_series]\n"
             "array layout_of[n_series]\narray variant_of[n_series]\n",
-            curves.count);
+            curves.count, curves.named);
     for (size_t i = 0; i < curves.count && status == STATUS_OK; i++) {
         const struct curve *curve = &curves.at[i];
-        snprintf(title, sizeof title, "%s%s%s", curve->name, curve->control ? ", " : "",
-                 curve->control ? control_name(curve->probe) : "");
-        plot_write_item(file, "titles", i + 1, title);
+        plot_write_item(file, "titles", i + 1, curve->name);
         fprintf(file, "panel_of[%zu] = %zu\nlayout_of[%zu] = %zu\nvariant_of[%zu] = %d\n", i + 1,
                 curve->panel + 1, i + 1, curve->series % 7 + 1, i + 1,
                 curve->control ? 3 : (int)(curve->series / 7 + 1));

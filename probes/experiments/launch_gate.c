@@ -23,7 +23,7 @@
 /* Launches of an iteration, and how many all streams of a queue may have waiting: the driver has
  * room for 1024 in each. */
 #define LAUNCHES 220
-#define QUEUE_LAUNCHES 800
+#define QUEUE_LAUNCHES 900
 
 /* Queues that the driver gives a process, and an MPS client, by default. */
 #define QUEUES 8
@@ -433,7 +433,6 @@ static const struct probe_arm arms[] = {
     THREADS(8, 8, PROBE_ARM_EXTRA),
     THREADS(8, 16, 0),
     THREADS(8, 32, PROBE_ARM_EXTRA),
-    THREADS(8, 48, PROBE_ARM_EXTRA),
     CONTEXTS(4, PROBE_ARM_EXTRA),
     CONTEXTS(8, PROBE_ARM_EXTRA),
     CONTEXTS(16, PROBE_ARM_EXTRA),

@@ -28,6 +28,18 @@ arm_is() { holds ".arms | map(select(.arm == \"$1\")) | length == 1 and (.[0] | 
   arm_is threads-1 '.median_us > 0.5 and .median_us < 50'
 }
 
+@test "launch-gate: threads are held by the host, processes over MPS by the GPU, graphs by neither" {
+  real
+  "$MPSWEEP" probe launch-gate -q --arms threads32-8,threads32-32,mps-16,graphs-16 -o r.jsonl ||
+    [ $? -eq 2 ]
+  holds '.arms | all(.status == "ok" and .samples >= 15)' r.jsonl
+  arm_is mps-16 '.attached == {expected: 16, seen: 16}'
+  # A machine with fewer CPUs, or a faster one, may leave some of them undecided.
+  arm_is threads32-32 '.limit == "host"'
+  arm_is mps-16 '.limit | IN("GPU", "not the host", "unsure")'
+  arm_is graphs-16 '.limit | IN("neither", "unsure")'
+}
+
 @test "peer-stall: on two GPUs stalls without peer access, and not in chunks; on one it reports that" {
   real
   "$MPSWEEP" probe peer-stall -q -o r.jsonl || [ $? -eq 2 ]
