@@ -87,8 +87,8 @@ struct probe {
     const char *remedy; /* what to do where it is observed, a sentence */
     /* Arms that are the remedy, ended by NULL: the fastest of those measured gives the gain. */
     const char *const *remedies;
-    /* What the verdict of an arm shows to be its limit, a word or two for the record; or NULL. Called
-     * in the orchestrator. */
+    /* What the verdict of an arm shows to be its limit, a word or two for the record; or NULL.
+     * Called in the orchestrator. */
     const char *(*limit)(const struct probe_outcome *outcome, const struct probe_arm *arm,
                          enum probe_verdict verdict);
     /* What infers more from the samples, NULL after the last: makes a note of one sentence. False:

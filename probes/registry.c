@@ -4,14 +4,8 @@
 #include "probes/rows.h"
 
 const struct probe *const probes[] = {
-    &probe_launch_delay,
-    &probe_copy_block,
-    &probe_lazy_load,
-    &probe_context_admission,
-    &probe_launch_contention,
-    &probe_launch_gate,
-    &probe_peer_stall,
-    NULL,
+    &probe_launch_delay,      &probe_copy_block,  &probe_lazy_load,  &probe_context_admission,
+    &probe_launch_contention, &probe_launch_gate, &probe_peer_stall, NULL,
 };
 
 const struct probe *probe_find(const char *name)

@@ -21,7 +21,8 @@ static uint64_t cpu_time_ns(clockid_t clock)
                : 0;
 }
 
-/* proc(5), schedstat: the calling thread's time on CPUs, its time in their queues, and its turns. */
+/* proc(5), schedstat: the calling thread's time on CPUs, its time in their queues, and its turns.
+ */
 static uint64_t run_delay_ns(void)
 {
     char text[96] = "";

@@ -10,7 +10,8 @@
 
 struct cpu_reading {
     uint64_t wall_ns, cpu_ns, process_cpu_ns;
-    uint64_t delay_ns; /* ready to run, and waiting for a CPU; 0 where the kernel does not count it */
+    uint64_t
+        delay_ns; /* ready to run, and waiting for a CPU; 0 where the kernel does not count it */
     uint64_t voluntary, involuntary; /* context switches: to wait, and because others wanted it */
 };
 

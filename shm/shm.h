@@ -241,11 +241,11 @@ struct shm_slot {
     struct histogram latency; /* whole iteration; open loop: from the planned start */
     struct histogram service; /* open loop: from the actual start */
     struct histogram h2d, launch, sync, d2h; /* phases; empty where the launch style hides them */
-    struct histogram launch_call; /* single calls, sampled; empty where launch is a single call */
-    struct histogram first_byte;  /* of answers to requests, from where latency is from */
+    struct histogram launch_call;   /* single calls, sampled; empty where launch is a single call */
+    struct histogram first_byte;    /* of answers to requests, from where latency is from */
     uint64_t errors, wrong_answers; /* requests begun within the window, and not in iterations */
     char bad[128];                  /* the first of them; valid UTF-8 */
-    struct shm_cpu cpu;           /* all zero where the warm-up did not end */
+    struct shm_cpu cpu;             /* all zero where the warm-up did not end */
 };
 
 struct shm {

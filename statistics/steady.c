@@ -87,8 +87,8 @@ void steady_find(const double *values, size_t count, size_t shortest_batch, stru
     interval_of_series(values + cut, count - cut, shortest_batch, &rest);
     const bool known = isfinite(rest.half_rel);
     double difference = statistics_mean(values, cut) - rest.mean;
-    double error = known ? error_of_difference(&rest, cut, count)
-                         : deviation(values + cut, count - cut);
+    double error =
+        known ? error_of_difference(&rest, cut, count) : deviation(values + cut, count - cut);
     if (fabs(difference) <= FAR * error || !most_differ(values, cut, count, difference > 0.0))
         return;
     /* The cut leaves about as much of the transient as chance hides, which an interval does not

@@ -75,8 +75,8 @@ struct fitting {
     double best_off; /* of its ratio, as a logarithm */
 };
 
-/* STATUS_UNSUPPORTED: with that many blocks a kernel cannot be as short as it was. Then the search goes
- * back: the workload must not become another one where it is alone. */
+/* STATUS_UNSUPPORTED: with that many blocks a kernel cannot be as short as it was. Then the search
+ * goes back: the workload must not become another one where it is alone. */
 static enum status prepare(const struct fitting *fitting, double scale, struct replay *replay)
 {
     struct captured_workload *workload = &fitting->capture->workload;

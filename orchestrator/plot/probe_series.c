@@ -21,13 +21,13 @@ struct curve {
     const char *name;
     size_t panel;
     const json_t *probe;
-    size_t series; /* which has the same colour */
+    size_t series;             /* which has the same colour */
     bool has_control, control; /* of arms that are their own: there is one, and this is it */
 };
 
 struct curves {
     struct curve at[2 * SERIES_MOST];
-    size_t count, named; /* those of controls follow those that the legend names */
+    size_t count, named;               /* those of controls follow those that the legend names */
     const json_t *panels[PANELS_MOST]; /* probes */
     size_t panel_count;
     double least, most, x_least, x_most;
@@ -167,8 +167,7 @@ static void write_panels(FILE *file, struct curves *curves)
 /* What the dashed lines are: of a figure of one probe what it calls them. */
 static void write_notes(const struct curves *curves, char *notes, size_t size)
 {
-    const char *name =
-        text_at(json_object_get(curves->panels[0], "effect"), "control_metric");
+    const char *name = text_at(json_object_get(curves->panels[0], "effect"), "control_metric");
     snprintf(notes, size,
              "Median of the fresh processes' medians, with its 95%% interval; dashed: %s.",
              curves->panel_count == 1 && *name ? name : "the control");

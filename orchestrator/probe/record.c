@@ -35,7 +35,8 @@ static bool is_lacking(enum status status)
     return status == STATUS_UNSUPPORTED || status == STATUS_NOT_FOUND;
 }
 
-/* By the given metric of the control. Of both, what they have in common: an arm cut short by an interrupt has fewer rounds. */
+/* By the given metric of the control. Of both, what they have in common: an arm cut short by an
+ * interrupt has fewer rounds. */
 static enum status compare_arms(const struct probe_arm_data *arm,
                                 const struct probe_arm_data *control, unsigned metric,
                                 struct probe_effect *out)
@@ -130,9 +131,8 @@ enum status probe_conclude(const struct probe_outcome *outcome, struct probe_res
     enum status status =
         probe_summarise(out->subject->series[0], out->subject->rounds, &out->subject_summary);
     if (status == STATUS_OK)
-        status =
-            probe_summarise(out->control->series[probe->control_metric], out->control->rounds,
-                            &out->control_summary);
+        status = probe_summarise(out->control->series[probe->control_metric], out->control->rounds,
+                                 &out->control_summary);
     if (status == STATUS_OK)
         status = compare_arms(out->subject, out->control, probe->control_metric, &out->effect);
     /* A remedy needs no remedy. */
@@ -265,10 +265,10 @@ static json_t *effect_object(const struct probe *probe, const struct probe_resul
     return json_pack("{s:s, s:s, s:s, s:s*, s:s, s:o, s:o, s:o, s:o, s:f, s:f}", "arm",
                      result->subject->arm->name, "control", result->control->arm->name, "metric",
                      probe->metrics[0], "control_metric",
-                     probe->control_metric ? probe->metrics[probe->control_metric] : NULL, "unit", "us", "value",
-                     record_real_or_null(result->subject_summary.median_us), "control_value",
-                     record_real_or_null(result->control_summary.median_us), "ratio",
-                     record_real_or_null(result->effect.ratio), "ci95",
+                     probe->control_metric ? probe->metrics[probe->control_metric] : NULL, "unit",
+                     "us", "value", record_real_or_null(result->subject_summary.median_us),
+                     "control_value", record_real_or_null(result->control_summary.median_us),
+                     "ratio", record_real_or_null(result->effect.ratio), "ci95",
                      interval(result->effect.low, result->effect.high), "matters_ratio",
                      probe->matters_ratio, "matters_us", (double)probe->matters_ns / 1e3);
 }

@@ -14,10 +14,10 @@ static const struct {
     const char *title;
     enum columns_side side;
 } titles[] = {
-    {"arm", COLUMNS_LEFT},       {"", COLUMNS_LEFT},        {"median", COLUMNS_RIGHT},
-    {"95%", COLUMNS_RIGHT},      {"p99", COLUMNS_RIGHT},    {"blocked", COLUMNS_RIGHT},
-    {"control", COLUMNS_RIGHT},
-    {"× control", COLUMNS_LEFT}, {"verdict", COLUMNS_LEFT}, {"limit", COLUMNS_LEFT},
+    {"arm", COLUMNS_LEFT},      {"", COLUMNS_LEFT},          {"median", COLUMNS_RIGHT},
+    {"95%", COLUMNS_RIGHT},     {"p99", COLUMNS_RIGHT},      {"blocked", COLUMNS_RIGHT},
+    {"control", COLUMNS_RIGHT}, {"× control", COLUMNS_LEFT}, {"verdict", COLUMNS_LEFT},
+    {"limit", COLUMNS_LEFT},
 };
 
 /* A duration with its unit, three digits: "3.02 µs". */
@@ -181,7 +181,8 @@ void probe_print_record(FILE *out, const json_t *record)
         const json_t *metrics = json_object_get(arm, "metrics");
         for (size_t m = 0; m < json_array_size(metrics); m++) {
             const json_t *metric = json_array_get(metrics, m);
-            if (json_is_true(json_object_get(metric, "level")) || probe_arm_own_control(record, arm))
+            if (json_is_true(json_object_get(metric, "level")) ||
+                probe_arm_own_control(record, arm))
                 continue;
             blocked_text(metric, some, sizeof some);
             fprintf(out, "%s, %s: %s, 95%% %s to %s%s%s%s\n", text_at(arm, "arm"),
@@ -232,7 +233,8 @@ void probe_print_csv(FILE *out, const json_t *header, const json_t *records)
     bool emulated = origin_is_emulated(header);
     json_t *none = json_object();
     fputs("probe,probe_verdict,arm,control,processes,mps,status,samples,blocked,median_us,"
-          "median_low_us,median_high_us,mean_us,p99_us,max_us,ratio,ratio_low,ratio_high,verdict,limit,"
+          "median_low_us,median_high_us,mean_us,p99_us,max_us,ratio,ratio_low,ratio_high,verdict,"
+          "limit,"
           "emulated,error\n",
           out);
     for (size_t p = 0; p < json_array_size(records); p++) {

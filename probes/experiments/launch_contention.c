@@ -133,13 +133,13 @@ static bool note_rates(const struct probe_outcome *outcome, struct probe_note *n
     {                                                                                              \
         .name = "threads-" #n, .what = (n) == 1 ? "1 thread" : #n " threads",                      \
         .control = (given_control), .flags = (given_flags), .series = "threads", .x = (n),         \
-        .variant = LAUNCHERS_STREAMS, .number = (n), .run = run_arm                                     \
+        .variant = LAUNCHERS_STREAMS, .number = (n), .run = run_arm                                \
     }
 #define PROCESSES(given_name, given_what, given_control, given_series, n, given_flags)             \
     {                                                                                              \
         .name = (given_name), .what = (given_what), .control = (given_control),                    \
         .flags = (given_flags), .processes = (n), .series = (given_series), .x = (n),              \
-        .variant = LAUNCHERS_STREAMS, .number = 1, .run = run_arm                                       \
+        .variant = LAUNCHERS_STREAMS, .number = 1, .run = run_arm                                  \
     }
 #define OTHERS(given_name, given_what, given_control, given_series, given_kind, n, given_flags)    \
     {                                                                                              \

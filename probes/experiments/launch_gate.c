@@ -1,6 +1,6 @@
 /*
- * Is it the host or the GPU that limits how fast kernels start? Workers enqueue the same launches in
- * turns free, and behind a gate: a host function holds all streams until every launch of every
+ * Is it the host or the GPU that limits how fast kernels start? Workers enqueue the same launches
+ * in turns free, and behind a gate: a host function holds all streams until every launch of every
  * worker is enqueued. What the GPU then needs, it needs without any help of the host. A worker that
  * is slower when it is free is held by its launch path; one that is not, by the GPU.
  *
@@ -82,8 +82,8 @@ static bool spin(const struct probe_run *run, enum word word, uint32_t least)
     return !probe_is_over(run);
 }
 
-/* False: the arm is over. Those who wait for the last one sleep, and are woken one by one; they begin
- * when all are awake, if there are CPUs enough for that. */
+/* False: the arm is over. Those who wait for the last one sleep, and are woken one by one; they
+ * begin when all are awake, if there are CPUs enough for that. */
 static bool begin_together(const struct probe_run *run, unsigned workers, uint32_t iteration)
 {
     const uint32_t least = iteration * workers;
@@ -279,7 +279,7 @@ static unsigned workers_of(const struct probe_arm *arm)
 static unsigned launches_of(const struct probe_arm *arm)
 {
     unsigned streams = kind_of(arm) == LAUNCHERS_CONTEXTS ? 1 : (unsigned)arm->number;
-    unsigned queues = arm->connections                      ? arm->connections
+    unsigned queues = arm->connections                  ? arm->connections
                       : arm->flags & PROBE_ARM_OVER_MPS ? CLIENT_QUEUES
                                                         : QUEUES;
     unsigned most = QUEUE_LAUNCHES / ((streams + queues - 1) / queues);
@@ -412,14 +412,14 @@ static bool note_enqueueing(const struct probe_outcome *outcome, struct probe_no
     ARM("contexts-" #n, #n " threads over MPS, a context each", "contexts over MPS", n, 1, n,      \
         LAUNCHERS_CONTEXTS, KERNEL_NS, 0, PROBE_ARM_OVER_MPS | (flags))
 #define GRAPHS(n, flags)                                                                           \
-    ARM("graphs-" #n, (n) == 1 ? "1 thread, graphs" : #n " threads, graphs", "threads, graphs", n, 1, n, LAUNCHERS_GRAPHS,         \
-        KERNEL_NS, 32, flags)
+    ARM("graphs-" #n, (n) == 1 ? "1 thread, graphs" : #n " threads, graphs", "threads, graphs", n, \
+        1, n, LAUNCHERS_GRAPHS, KERNEL_NS, 32, flags)
 /* The same with kernels of other lengths. */
 #define LENGTHS(us)                                                                                \
     ARM("threads32-16-" #us "us", "16 threads, 32 queues, kernels of " #us " us", NULL, 16, 1, 16, \
-        LAUNCHERS_STREAMS, (us) * 1000, 32, PROBE_ARM_EXTRA),                                      \
+        LAUNCHERS_STREAMS, (us)*1000, 32, PROBE_ARM_EXTRA),                                        \
         ARM("mps-16-" #us "us", "16 processes over MPS, kernels of " #us " us", NULL, 16, 16, 1,   \
-            LAUNCHERS_STREAMS, (us) * 1000, 0, PROBE_ARM_OVER_MPS | PROBE_ARM_EXTRA)
+            LAUNCHERS_STREAMS, (us)*1000, 0, PROBE_ARM_OVER_MPS | PROBE_ARM_EXTRA)
 
 static const struct probe_arm arms[] = {
     THREADS(32, 1, 0),
@@ -476,8 +476,9 @@ const struct probe probe_launch_gate = {
     .subject = "threads32-16",
     .matters_ratio = 1.05,
     .matters_ns = 10 * NS_PER_US,
-    .remedy = "launch the kernels as one graph, or spread the threads over processes over MPS, each "
-              "of which has a launch path of its own",
+    .remedy =
+        "launch the kernels as one graph, or spread the threads over processes over MPS, each "
+        "of which has a launch path of its own",
     .remedies = remedies,
     .limit = limit_of,
     .infer = {note_rates, note_enqueueing},

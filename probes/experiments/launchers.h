@@ -1,9 +1,9 @@
 /*
- * Workers that launch kernels: threads of a process, each with a stream of its own, where wanted with
- * a context of its own, or a graph in the place of single launches.
+ * Workers that launch kernels: threads of a process, each with a stream of its own, where wanted
+ * with a context of its own, or a graph in the place of single launches.
  *
- * launchers_run() is the whole function of an arm. It opens all workers, starts their threads, which
- * prepare, lets them measure once the arm begins, and closes them when all have ended.
+ * launchers_run() is the whole function of an arm. It opens all workers, starts their threads,
+ * which prepare, lets them measure once the arm begins, and closes them when all have ended.
  */
 #pragma once
 

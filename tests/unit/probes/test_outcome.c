@@ -188,8 +188,9 @@ static void limits_of_launches(void **unused)
     set_round(&made, "mps-16", 2, 0, 5, 880, 880);
     assert_int_equal(infer(&made), 2);
     assert_string_equal(made.notes[1].text, "us for each launch's call, free: mps-16 4.00");
-    assert_string_equal(made.notes[0].text,
-                        "the GPU accepts 1.00 million kernels/s from streams, however many workers");
+    assert_string_equal(
+        made.notes[0].text,
+        "the GPU accepts 1.00 million kernels/s from streams, however many workers");
     assert_string_equal(made.notes[0].quantity, "accepted_mkernels_per_s");
     end(&made);
 }
