@@ -155,7 +155,8 @@ static enum status run_step(const struct searching *searching, const struct poin
         searching->progress(searching->data, what);
         enum status status =
             round_run_on(searching->session, point, &limits, searching->crew, turn, out);
-        if (status != STATUS_OK || out->status != STATUS_OK || out->window.stall.workers == 0)
+        /* One that lasted for the whole window left it without an iteration: a failed round. */
+        if (status != STATUS_OK || out->window.stall.workers == 0)
             return status;
     }
     return stalled(out);
