@@ -1,9 +1,12 @@
 #include "common/clock.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int clock_remaining_ms(uint64_t deadline_ns)
 {
@@ -48,4 +51,34 @@ void clock_wall_stamp(char text[32])
     struct tm local;
     localtime_r(&now, &local);
     strftime(text, 32, "%Y%m%d-%H%M%S", &local);
+}
+
+/* proc(5), schedstat: the calling thread's time on CPUs, its time in their queues, and its turns.
+ */
+static uint64_t run_delay_ns(void)
+{
+    char text[96] = "";
+    int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    ssize_t length = read(fd, text, sizeof text - 1);
+    close(fd);
+    const char *second = length > 0 ? strchr(text, ' ') : NULL;
+    return second ? strtoull(second, NULL, 10) : 0;
+}
+
+void thread_time_read(struct thread_time *out)
+{
+    struct timespec cpu = {0};
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+    *out = (struct thread_time){.wall_ns = clock_now_ns(),
+                                .cpu_ns = (uint64_t)cpu.tv_sec * NS_PER_S + (uint64_t)cpu.tv_nsec,
+                                .delay_ns = run_delay_ns()};
+}
+
+uint64_t thread_time_asleep_ns(const struct thread_time *begin, const struct thread_time *end)
+{
+    uint64_t awake_ns = end->cpu_ns - begin->cpu_ns + (end->delay_ns - begin->delay_ns);
+    uint64_t wall_ns = end->wall_ns - begin->wall_ns;
+    return wall_ns > awake_ns ? wall_ns - awake_ns : 0;
 }

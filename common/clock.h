@@ -33,3 +33,18 @@ void clock_wall_local(char text[32]);
 
 /* Local time as part of a file's name ("20260131-080000"). */
 void clock_wall_stamp(char text[32]);
+
+/* What the calling thread does with its time: it runs, is ready to run and waits for a CPU, or
+ * sleeps, which is the rest. */
+struct thread_time {
+    uint64_t wall_ns; /* of clock_now_ns() */
+    uint64_t cpu_ns;
+    uint64_t
+        delay_ns; /* ready to run, and waiting for a CPU; 0 where the kernel does not count it */
+};
+
+/* Several system calls: not in the timed path. */
+void thread_time_read(struct thread_time *out);
+
+/* What it slept between two readings. */
+uint64_t thread_time_asleep_ns(const struct thread_time *begin, const struct thread_time *end);

@@ -50,6 +50,7 @@ dist_results_DATA = \
     docs/results/h200-x2-rounds.jsonl docs/results/h200-x2-scaling.jsonl docs/results/h200-x2-scaling.svg \
     docs/results/h200-x2-shards.jsonl docs/results/h200-x2-shards.svg docs/results/h200-x2-tune.jsonl \
     docs/results/h200-launch-gate.jsonl docs/results/h200-launch-gate-all.jsonl \
+    docs/results/h200-launch-gate-again.jsonl docs/results/h200-gaps.txt \
     docs/results/h200-launch-gate.svg \
     docs/results/h200-probe-sizes.jsonl docs/results/h200-probe-sizes.svg \
     docs/results/h200-trace-mps.json docs/results/h200-trace-mps.svg \

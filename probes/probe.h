@@ -35,7 +35,7 @@ enum probe_arm_flag {
     PROBE_ARM_EXTRA = 2,    /* runs only where --arms names it, or all */
 };
 
-enum { PROBE_NOTES = 2 };
+enum { PROBE_NOTES = 3 };
 
 struct probe_run;
 struct probe_outcome; /* probes/outcome.h */

@@ -19,7 +19,7 @@
 #define PROBE_SHM_VERSION 2
 
 enum {
-    PROBE_METRICS = 4,
+    PROBE_METRICS = 5,
     PROBE_PROCESSES = 48,
     PROBE_WORDS = 5,
     PROBE_GPUS = 2,

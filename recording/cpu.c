@@ -2,13 +2,10 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "common/clock.h"
 
@@ -19,20 +16,6 @@ static uint64_t cpu_time_ns(clockid_t clock)
     return clock_gettime(clock, &time) == 0
                ? (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec
                : 0;
-}
-
-/* proc(5), schedstat: the calling thread's time on CPUs, its time in their queues, and its turns.
- */
-static uint64_t run_delay_ns(void)
-{
-    char text[96] = "";
-    int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return 0;
-    ssize_t length = read(fd, text, sizeof text - 1);
-    close(fd);
-    const char *second = length > 0 ? strchr(text, ' ') : NULL;
-    return second ? strtoull(second, NULL, 10) : 0;
 }
 
 /* The process that is read, and its threads; 0: this one. */
@@ -51,15 +34,13 @@ void cpu_read(struct cpu_reading *out)
     struct rusage usage;
     if (watched.threads) {
         uint64_t used_ns = cpu_time_ns(watched.clock);
-        *out = (struct cpu_reading){.wall_ns = clock_now_ns(),
-                                    .cpu_ns = used_ns / watched.threads,
-                                    .process_cpu_ns = used_ns};
+        *out = (struct cpu_reading){
+            .thread = {.wall_ns = clock_now_ns(), .cpu_ns = used_ns / watched.threads},
+            .process_cpu_ns = used_ns};
         return;
     }
-    *out = (struct cpu_reading){.wall_ns = clock_now_ns(),
-                                .cpu_ns = cpu_time_ns(CLOCK_THREAD_CPUTIME_ID),
-                                .process_cpu_ns = cpu_time_ns(CLOCK_PROCESS_CPUTIME_ID),
-                                .delay_ns = run_delay_ns()};
+    *out = (struct cpu_reading){.process_cpu_ns = cpu_time_ns(CLOCK_PROCESS_CPUTIME_ID)};
+    thread_time_read(&out->thread);
     if (getrusage(RUSAGE_THREAD, &usage) == 0) {
         out->voluntary = (uint64_t)usage.ru_nvcsw;
         out->involuntary = (uint64_t)usage.ru_nivcsw;
@@ -69,14 +50,15 @@ void cpu_read(struct cpu_reading *out)
 struct shm_cpu cpu_between(const struct cpu_reading *begin, const struct cpu_reading *end,
                            uint64_t iterations)
 {
+    const uint64_t wall_ns = end->thread.wall_ns - begin->thread.wall_ns;
     return (struct shm_cpu){
-        .wall_ns = end->wall_ns - begin->wall_ns,
-        .cpu_ns = end->cpu_ns - begin->cpu_ns,
-        .delay_ns = end->delay_ns - begin->delay_ns,
+        .wall_ns = wall_ns,
+        .cpu_ns = end->thread.cpu_ns - begin->thread.cpu_ns,
+        .delay_ns = end->thread.delay_ns - begin->thread.delay_ns,
         .voluntary = end->voluntary - begin->voluntary,
         .involuntary = end->involuntary - begin->involuntary,
         .iterations = iterations,
-        .process_wall_ns = end->wall_ns - begin->wall_ns,
+        .process_wall_ns = wall_ns,
         .process_cpu_ns = end->process_cpu_ns - begin->process_cpu_ns,
     };
 }

@@ -6,12 +6,12 @@
 
 #include <sys/types.h>
 
+#include "common/clock.h"
 #include "shm/shm.h"
 
 struct cpu_reading {
-    uint64_t wall_ns, cpu_ns, process_cpu_ns;
-    uint64_t
-        delay_ns; /* ready to run, and waiting for a CPU; 0 where the kernel does not count it */
+    struct thread_time thread;
+    uint64_t process_cpu_ns;
     uint64_t voluntary, involuntary; /* context switches: to wait, and because others wanted it */
 };
 

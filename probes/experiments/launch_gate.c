@@ -35,7 +35,7 @@
 /* Rates within this of the highest are that rate. */
 #define AT_RATE 0.9
 
-enum metric { METRIC_FREE, METRIC_GATED, METRIC_ENQUEUE, METRIC_ENQUEUE_GATED };
+enum metric { METRIC_FREE, METRIC_GATED, METRIC_ENQUEUE, METRIC_ENQUEUE_GATED, METRIC_ASLEEP };
 
 /* Counters of all processes of the arm; none is ever set back. */
 enum word {
@@ -190,11 +190,14 @@ static enum status iterate(struct launcher *launcher, uint32_t iteration, uint32
     *over = !begin_together(run, gated->workers, iteration);
     if (*over)
         return STATUS_OK;
+    struct thread_time before, after;
+    thread_time_read(&before);
     uint64_t begin_ns = clock_now_ns();
     if (number)
         status = PROBE_CALL(run, stream_wait_event, launcher->stream, gated->gate.event, 0);
     if (status == STATUS_OK)
         status = enqueue(launcher, &enqueue_ns);
+    thread_time_read(&after);
     if (status != STATUS_OK)
         return status;
     if (number)
@@ -203,6 +206,8 @@ static enum status iterate(struct launcher *launcher, uint32_t iteration, uint32
     if (status != STATUS_OK || *over)
         return status;
     probe_sample(run, number ? METRIC_ENQUEUE_GATED : METRIC_ENQUEUE, enqueue_ns);
+    if (!number)
+        probe_sample(run, METRIC_ASLEEP, thread_time_asleep_ns(&before, &after));
     arrive(run, WORD_DONE, iteration * gated->workers);
     if (leads(launcher) && spin(run, WORD_DONE, iteration * gated->workers))
         probe_sample(run, number ? METRIC_GATED : METRIC_FREE, clock_now_ns() - begin_ns);
@@ -379,19 +384,42 @@ static bool note_rates(const struct probe_outcome *outcome, struct probe_note *n
     return text.length > 0;
 }
 
-static bool note_enqueueing(const struct probe_outcome *outcome, struct probe_note *note)
+/* One number of each arm that runs by default. */
+static bool note_arms(const struct probe_outcome *outcome, const char *what,
+                      double (*number_of)(const struct probe_outcome *, const struct probe_arm *),
+                      struct probe_note *note)
 {
     const struct probe *probe = outcome->probe;
     struct text text = {.at = note->text, .size = sizeof note->text};
     for (size_t a = 0; a < probe->arm_count; a++) {
         const struct probe_arm *arm = &probe->arms[a];
-        double us = probe_outcome_median_us(outcome, arm->name, METRIC_ENQUEUE);
-        if (us > 0 && !(arm->flags & PROBE_ARM_EXTRA))
-            text_append(&text, "%s %s %.2f",
-                        text.length ? "," : "us for each launch's call, free:", arm->name,
-                        us / launches_of(arm));
+        double number = number_of(outcome, arm);
+        if (!isnan(number) && !(arm->flags & PROBE_ARM_EXTRA))
+            text_append(&text, "%s %s %.2f", text.length ? "," : what, arm->name, number);
     }
     return text.length > 0;
+}
+
+static double call_us(const struct probe_outcome *outcome, const struct probe_arm *arm)
+{
+    return probe_outcome_median_us(outcome, arm->name, METRIC_ENQUEUE) / launches_of(arm);
+}
+
+static bool note_enqueueing(const struct probe_outcome *outcome, struct probe_note *note)
+{
+    return note_arms(outcome, "us for each launch's call, free:", call_us, note);
+}
+
+static double asleep_share(const struct probe_outcome *outcome, const struct probe_arm *arm)
+{
+    return probe_outcome_median_us(outcome, arm->name, METRIC_ASLEEP) /
+           probe_outcome_median_us(outcome, arm->name, METRIC_ENQUEUE);
+}
+
+static bool note_asleep(const struct probe_outcome *outcome, struct probe_note *note)
+{
+    return note_arms(outcome, "share of these calls in which the thread sleeps:", asleep_share,
+                     note);
 }
 
 #define ARM(given_name, given_what, given_series, w, p, t, kind, ns, queues, given_flags)          \
@@ -465,7 +493,7 @@ const struct probe probe_launch_gate = {
               "in turns free and behind a gate that opens when all workers have enqueued all. The "
               "time is that from when all may begin until the last worker's kernels have ended.",
     .metrics = {"iteration", "iteration behind the gate", "enqueueing",
-                "enqueueing behind the gate", NULL},
+                "enqueueing behind the gate", "asleep while enqueueing", NULL},
     .control_metric = METRIC_GATED,
     .xlabel = "workers",
     .gpus = 1,
@@ -481,5 +509,5 @@ const struct probe probe_launch_gate = {
         "of which has a launch path of its own",
     .remedies = remedies,
     .limit = limit_of,
-    .infer = {note_rates, note_enqueueing},
+    .infer = {note_rates, note_enqueueing, note_asleep},
 };

@@ -182,7 +182,8 @@ host_holds_them() {
   judged host_holds_them
   holds '.effect.metric == "iteration" and .effect.control_metric == "iteration behind the gate"' r.jsonl
   arm_is threads32-16 '.metrics | map(.metric)
-    == ["iteration behind the gate", "enqueueing", "enqueueing behind the gate"]'
+    == ["iteration behind the gate", "enqueueing", "enqueueing behind the gate",
+      "asleep while enqueueing"]'
   # As many iterations of each kind, and calls of every worker.
   arm_is threads32-16 '.samples >= 3 and .samples == .metrics[0].samples
     and .metrics[1].samples >= 15 * .samples'
