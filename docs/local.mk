@@ -1,4 +1,4 @@
-dist_doc_DATA += docs/ARCHITECTURE.md docs/binding.md docs/building.md docs/compare.md docs/deploying.md docs/emulated.md docs/explain.md \
+dist_doc_DATA += docs/ARCHITECTURE.md docs/binding.md docs/building.md docs/compare.md docs/deploying.md docs/emulated.md docs/evaluation.md docs/explain.md \
     docs/index.md docs/limits.md docs/many-gpus.md docs/measuring.md docs/mps.md docs/open-loop.md docs/probes.md docs/question-b.md docs/reliability.md docs/reports.md docs/results-format.md docs/scale.md docs/slurm.md \
     docs/inference-servers.md docs/servers.md docs/statistics.md docs/telemetry.md docs/tracing.md docs/tuning.md docs/tuning-your-service.md docs/understanding.md docs/workloads.md
 
@@ -50,7 +50,7 @@ dist_results_DATA = \
     docs/results/h200-x2-rounds.jsonl docs/results/h200-x2-scaling.jsonl docs/results/h200-x2-scaling.svg \
     docs/results/h200-x2-shards.jsonl docs/results/h200-x2-shards.svg docs/results/h200-x2-tune.jsonl \
     docs/results/h200-launch-gate.jsonl docs/results/h200-launch-gate-all.jsonl \
-    docs/results/h200-launch-gate-again.jsonl docs/results/h200-gaps.txt \
+    docs/results/h200-launch-gate-again.jsonl docs/results/h200-gaps.txt docs/results/h200-evaluation.txt \
     docs/results/h200-launch-gate.svg \
     docs/results/h200-probe-sizes.jsonl docs/results/h200-probe-sizes.svg \
     docs/results/h200-trace-mps.json docs/results/h200-trace-mps.svg \
