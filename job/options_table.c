@@ -14,6 +14,7 @@
 /* Values of --format that print tables: in aligned columns, or to be pasted. */
 #define TABLE {"table", "aligned columns"}
 #define MARKDOWN {"markdown", "tables of Markdown, for an issue or a page"}
+#define OPENMETRICS {"openmetrics", "gauges for Prometheus"}
 
 /* What sweep takes and tune does, too; and what trace does as well, which is about one point. */
 #define PLAN (OPTION_SWEEP | OPTION_TUNE)
@@ -528,6 +529,9 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_MERGE_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB,
      OPTION_MERGE | OPTION_SLURM_COLLECT, CHOICES(TABLE, MARKDOWN), 0, 0, "table", NULL, OUT,
      "How the summary is printed on standard output."},
+    {OPTION_EXPORT_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_EXPORT,
+     CHOICES(TABLE, MARKDOWN, {"csv"}, {"json"}, OPENMETRICS), 0, 0, "table", NULL, OUT,
+     "What is printed on standard output."},
     {OPTION_STRICT, "strict", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, OPTION_MERGE, NULL, 0, 0,
      "no", NULL, OUT,
      "Files that differ in driver, kind of GPU, version of mpsweep, options and the like are an\n"
@@ -561,7 +565,8 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_MPS_FORCE, "force", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, OPTION_MPS_STOP, NULL, 0,
      0, "no", NULL, DAEMON, "Stop it although it has clients: they are terminated first."},
     {OPTION_MPS_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_MPS_STATUS,
-     CHOICES(TABLE, MARKDOWN, {"json"}), 0, 0, "table", NULL, OUT, "What is printed."},
+     CHOICES(TABLE, MARKDOWN, {"json"}, OPENMETRICS), 0, 0, "table", NULL, OUT,
+     "What is printed."},
     {OPTION_OBJECTIVE, "objective", 0, OPTION_KIND_CHOICE, 0, OPTION_TUNE,
      CHOICES({"throughput", "most iterations a second"},
              {"p99", "lowest 99th percentile of the latency"},

@@ -9,6 +9,7 @@
 #include "orchestrator/doctor/doctor.h"
 #include "orchestrator/emit/emit.h"
 #include "orchestrator/explain/explain.h"
+#include "orchestrator/export/export.h"
 #include "orchestrator/merge/merge.h"
 #include "orchestrator/mps/mps.h"
 #include "orchestrator/plot/plot.h"
@@ -66,6 +67,14 @@ const struct command commands[] = {
      .needs = {OPTION_OUTPUT},
      .synopsis = "mpsweep report RESULTS... -o FILE.html",
      .summary = "one page of results: the best layout and why, figures, all points"},
+    {.name = "export",
+     .run = export_command,
+     .bit = OPTION_EXPORT,
+     .least = 1,
+     .most = 1,
+     .needed = "a results file",
+     .synopsis = "mpsweep export RESULTS [--format F]",
+     .summary = "the points as a table, CSV, JSON, or metrics for Prometheus"},
     {.name = "explain",
      .run = explain_command,
      .bit = OPTION_EXPLAIN,
@@ -214,7 +223,7 @@ static const struct {
     {"best", "tune"},   {"profile", "trace"}, {"timeline", "trace"},  {"capture", "record"},
     {"draw", "plot"},   {"figure", "plot"},   {"graph", "plot"},      {"chart", "plot"},
     {"html", "report"}, {"why", "explain"},   {"analyze", "explain"}, {"diff", "compare"},
-    {"deploy", "emit"}, {"export", "emit"},   {"check", "doctor"},    {"info", "doctor"},
+    {"deploy", "emit"}, {"show", "export"}, {"print", "export"},   {"check", "doctor"},    {"info", "doctor"},
     {"cat", "merge"}};
 
 /* The command that a mistyped name means, by its meaning, the whole name or the last word; NULL:

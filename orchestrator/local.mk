@@ -10,6 +10,7 @@ include orchestrator/crew/local.mk
 include orchestrator/doctor/local.mk
 include orchestrator/emit/local.mk
 include orchestrator/explain/local.mk
+include orchestrator/export/local.mk
 include orchestrator/merge/local.mk
 include orchestrator/mps/local.mk
 include orchestrator/plan/local.mk
@@ -28,7 +29,7 @@ include orchestrator/tune/local.mk
 orchestrator_libraries = \
     orchestrator/sweep/libsweep.a orchestrator/tune/libtune.a orchestrator/slurm/libslurm.a \
     orchestrator/capture/libcapture.a orchestrator/trace/libtrace.a orchestrator/probe/libprobe.a \
-    orchestrator/compare/libcompare.a orchestrator/report/libreport.a \
+    orchestrator/compare/libcompare.a orchestrator/report/libreport.a orchestrator/export/libexport.a \
     orchestrator/plot/libplot.a \
     orchestrator/explain/libexplain.a orchestrator/merge/libmerge.a orchestrator/emit/libemit.a \
     orchestrator/calibrate/libcalibrate.a orchestrator/doctor/libdoctor.a \
@@ -47,10 +48,10 @@ mpsweep_LDADD = $(orchestrator_libraries) $(spine_libraries) \
 # The manual pages are printed by the program, from the tables of commands and options and the texts
 # in docs/man, which are part of it.
 manual_texts = docs/man/mpsweep.txt docs/man/sweep.txt docs/man/tune.txt docs/man/trace.txt docs/man/record.txt \
-    docs/man/plot.txt docs/man/report.txt docs/man/explain.txt docs/man/compare.txt docs/man/merge.txt \
+    docs/man/plot.txt docs/man/report.txt docs/man/export.txt docs/man/explain.txt docs/man/compare.txt docs/man/merge.txt \
     docs/man/emit.txt docs/man/probe.txt docs/man/doctor.txt docs/man/mps.txt docs/man/slurm.txt
 manual_pages = mpsweep.1 mpsweep-sweep.1 mpsweep-tune.1 mpsweep-trace.1 mpsweep-record.1 mpsweep-plot.1 \
-    mpsweep-report.1 \
+    mpsweep-report.1 mpsweep-export.1 \
     mpsweep-explain.1 mpsweep-compare.1 mpsweep-merge.1 mpsweep-emit.1 mpsweep-probe.1 \
     mpsweep-doctor.1 mpsweep-mps.1 mpsweep-slurm.1
 EXTRA_DIST += $(manual_texts)

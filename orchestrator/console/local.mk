@@ -5,6 +5,7 @@ orchestrator_console_libconsole_a_SOURCES = \
     orchestrator/console/color.c orchestrator/console/color.h \
     orchestrator/console/columns.c orchestrator/console/columns.h \
     orchestrator/console/invocation.h \
+    orchestrator/console/metrics.c orchestrator/console/metrics.h \
     orchestrator/console/progress.c orchestrator/console/progress.h \
     orchestrator/console/report.c orchestrator/console/report.h
 

@@ -1,4 +1,5 @@
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -7,6 +8,7 @@
 #include "common/process.h"
 #include "mps/kept.h"
 #include "orchestrator/console/columns.h"
+#include "orchestrator/console/metrics.h"
 #include "orchestrator/console/report.h"
 #include "orchestrator/mps/internal.h"
 #include "orchestrator/session/emulation.h"
@@ -258,6 +260,43 @@ static void print_json(const struct mps_status *status)
     json_decref(record);
 }
 
+static void print_state(const struct mps_status *status)
+{
+    static const char name[] = "mpsweep_mps_server";
+    metrics_family(stdout, name, "A server of the daemon, with its state.");
+    for (size_t i = 0; i < status->servers; i++) {
+        char pid[32];
+        snprintf(pid, sizeof pid, "%d", (int)status->server[i]);
+        const struct metrics_label labels[] = {
+            {"pid", pid}, {"state", mps_server_state_name(status->state[i])}};
+        metrics_value(stdout, name, labels, 2, 1);
+    }
+}
+
+static void print_openmetrics(const struct mps_status *status)
+{
+    const struct metrics_label directory = {
+        "directory", status->ours ? status->kept.directory : status->pipe_directory};
+    const struct {
+        const char *name, *help;
+        double value;
+    } gauges[] = {
+        {"mpsweep_mps_up", "1 if the MPS daemon answers.", status->answers},
+        {"mpsweep_mps_problem", "1 if 'mpsweep mps status' reports a problem.",
+         *status->problem != '\0'},
+        {"mpsweep_mps_clients", "Processes that are clients.",
+         status->answers ? (double)status->clients : (double)NAN},
+        {"mpsweep_mps_active_thread_percentage", "Share of the multiprocessors by default.",
+         status->settings_known ? status->settings.active_thread_percentage : (double)NAN},
+    };
+    for (size_t i = 0; i < sizeof gauges / sizeof *gauges; i++) {
+        metrics_family(stdout, gauges[i].name, gauges[i].help);
+        metrics_value(stdout, gauges[i].name, &directory, 1, gauges[i].value);
+    }
+    print_state(status);
+    metrics_end(stdout);
+}
+
 int mps_command_status(const struct invocation *invocation)
 {
     const struct options *options = invocation->options;
@@ -265,8 +304,11 @@ int mps_command_status(const struct invocation *invocation)
     if (find(options, &status) != STATUS_OK)
         return report(STATUS_SYSTEM);
     look(&status);
-    if (strcmp(options_text(options, OPTION_MPS_FORMAT), "json") == 0)
+    const char *format = options_text(options, OPTION_MPS_FORMAT);
+    if (strcmp(format, "json") == 0)
         print_json(&status);
+    else if (strcmp(format, "openmetrics") == 0)
+        print_openmetrics(&status);
     else
         print_table(&status);
     return *status.problem ? EXIT_BAD_SETUP : EXIT_ALL_MEASURED;

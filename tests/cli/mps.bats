@@ -33,6 +33,16 @@ load mps
   refused 'no MPS daemon of mpsweep.s was found: .mpsweep mps start. starts one' "$MPSWEEP" mps stop
 }
 
+@test "the status for Prometheus" {
+  keep
+  expect 0 "$MPSWEEP" mps status --format openmetrics
+  grep -qxF "mpsweep_mps_up{directory=\"$(private)\"} 1" out
+  grep -qxF "mpsweep_mps_clients{directory=\"$(private)\"} 0" out
+  grep -qE '^mpsweep_mps_server\{pid="[0-9]+",state="active"\} 1$' out
+  [ "$(tail -1 out)" = '# EOF' ]
+  expect 0 "$MPSWEEP" mps stop
+}
+
 @test "the status as JSON: each field" {
   keep
   expect 0 "$MPSWEEP" mps status --format json
@@ -202,6 +212,10 @@ TABLE
   expect 1 "$MPSWEEP" mps status
   grep -qE '^problem +the daemon has ended: killed by signal 9 \(Killed\)$' out
   grep -qE '^daemon +process [0-9]+, started at ' out
+  expect 1 "$MPSWEEP" mps status -f openmetrics
+  grep -qxF "mpsweep_mps_up{directory=\"$(private)\"} 0" out
+  grep -qxF "mpsweep_mps_problem{directory=\"$(private)\"} 1" out
+  absent mpsweep_mps_clients{ out
   expect 1 "$MPSWEEP" mps status -f json
   jq -e '.answers == false and .settings == null and .guard.running
     and (.problem | test("killed by signal 9"))' out

@@ -172,6 +172,7 @@ allowed() {
   guard)
     case $command-$phase in
     sweep-running) echo '2|130' ;;
+    sweep-server) echo '1|2' ;; # before the first point, or for its workers
     sweep-draining | sweep-quitting) echo '0|1|2' ;;
     run-running | run-draining | run-quitting) echo 0 ;; # the command's own
     run-*) echo 125 ;;

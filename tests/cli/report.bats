@@ -208,3 +208,47 @@ EOF
     note(rows.length + " " + rows[0].cells[0].textContent + " " + rows[9999].cells[0].textContent);'
   [ "$(cat noted)" = '10000 0 9999' ]
 }
+
+# -- mpsweep export --------------------------------------------------------------------------------
+
+@test "export: the formats of a sweep, from its file" {
+  expect 0 "$MPSWEEP" sweep --device emulated -q -l threads:1,2 --duration 0.05 --rounds 1 -o r.jsonl
+  for format in table markdown csv json; do
+    expect 0 "$MPSWEEP" sweep --resume --device emulated -q -l threads:1,2 --duration 0.05 --rounds 1 \
+      -f $format -o r.jsonl
+    grep threads out | sort >swept
+    expect 0 "$MPSWEEP" export r.jsonl -f $format
+    # A sweep adds what is best, and the commands that go on.
+    [ -z "$(grep threads out | grep -v '"header"' | sort | comm -13 swept -)" ]
+    [ "$(grep -c threads out)" -ge 2 ]
+  done
+  expect 0 "$MPSWEEP" export r.jsonl -f json
+  [ "$(jq -r .type out | sort | uniq -c | awk '/point/ { print $1 }')" -eq 2 ]
+  refused 'holds no points to export' "$MPSWEEP" export "$MPSWEEP_SOURCE_DIR/docs/results/h200-probes.jsonl"
+  refused 'a results file' "$MPSWEEP" export
+  refused 'openmetrics' "$MPSWEEP" export r.jsonl -f openmetric
+}
+
+# Lines that Prometheus does not take as a gauge, a comment or a value; and those that are there twice.
+odd_metrics() {
+  grep -vE '^# (TYPE [a-z_]+ gauge|HELP [a-z_]+ .+|EOF)$|^[a-z_]+(\{[a-z_]+="([^"\\]|\\.)*"(,[a-z_]+="([^"\\]|\\.)*")*\})? [-+0-9.e]+$' "$1"
+  sed 's/ [^ ]*$//' "$1" | grep -v '^#' | sort | uniq -d
+  [ "$(tail -1 "$1")" = '# EOF' ] || echo 'no end'
+}
+
+@test "export: metrics that Prometheus takes, one of each point and quantile" {
+  local file
+  for file in h200-forum h200-open-loop h200-tune h200-question-b; do
+    expect 0 "$MPSWEEP" export "$MPSWEEP_SOURCE_DIR/docs/results/$file.jsonl" --format openmetrics
+    [ -z "$(odd_metrics out)" ] || fail "odd in $file:" "$(odd_metrics out | head)"
+    grep -q '^mpsweep_point_iterations_per_second{.*layout="threads"' out
+    grep -q '^mpsweep_point_latency_seconds{.*quantile="0.99"} 0\.' out
+  done
+  grep -q '^mpsweep_run{.*gpu="NVIDIA H200".*emulated="0"} 1$' out
+  # A text of the file cannot end its label.
+  jq -c 'if .type == "header" then .host = "a\"b\\c\nd" else . end' \
+    "$MPSWEEP_SOURCE_DIR/docs/results/h200-open-loop.jsonl" >odd.jsonl
+  expect 0 "$MPSWEEP" export odd.jsonl -f openmetrics
+  [ -z "$(odd_metrics out)" ]
+  grep -qF 'host="a' out
+}

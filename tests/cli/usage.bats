@@ -378,7 +378,7 @@ manual_options() {
 
 @test "each option of the table is in the manual, and in the help of the commands that take it" {
   [ "$(table_names | wc -l)" -gt 25 ]
-  local command commands=(sweep tune trace record explain plot report compare merge emit probe doctor 'mps start' 'mps stop' 'mps status' 'mps run' 'mps env'
+  local command commands=(sweep tune trace record explain plot report export compare merge emit probe doctor 'mps start' 'mps stop' 'mps status' 'mps run' 'mps env'
     'slurm submit' 'slurm status' 'slurm collect')
   diff <(table_names | sort -u) \
     <(for command in "${commands[@]}"; do manual_options "$command"; done | sort -u)
@@ -495,7 +495,7 @@ takes_all() {
     grep -q "mpsweep $page\|mpsweep COMMAND" "$page.txt"
   done
   diff /dev/null warnings
-  [ $count -eq 15 ]
+  [ $count -eq 16 ]
   "$MPSWEEP" help --manual | diff - mpsweep.1
   grep -q 'mpsweep merge FILE' merge.txt
   grep -q 'mpsweep slurm collect DIR' slurm.txt

@@ -111,7 +111,7 @@ static bool own_calibration(const struct results *results, const struct work *wo
 
 /* Of all points of the published files that have a calibration of their own, the known misses, too:
  * how far the predictions are off, and how many points there are. */
-static void published_calibrations_foretell_their_points(void **state)
+static void published_calibrations_predict_their_points(void **state)
 {
     (void)state;
     static const struct {
@@ -490,7 +490,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_published_points_are_near),
-        cmocka_unit_test(published_calibrations_foretell_their_points),
+        cmocka_unit_test(published_calibrations_predict_their_points),
         cmocka_unit_test(turns_and_rows_are_told_apart),
         cmocka_unit_test(turns_take_a_cpu_each_and_a_known_launch_path),
         cmocka_unit_test(many_pageable_copies_get_in_each_others_way),
