@@ -168,10 +168,12 @@ threads_contend() {
 # -- launch-gate -----------------------------------------------------------------------------------
 
 # One kernel at a time, launched or accepted: which of the two holds 16 workers depends on the machine.
+# With 3 rounds the interval would be three times as wide.
 machine() { MPSWEEP_EMULATED_MACHINE=$1 "${@:2}"; }
 THREADS=(--arms threads32-16,threads32-32)
 
 host_holds_them() {
+  QUICK=(--device emulated -q --rounds 8)
   machine launch_ns=6000,front_ns=500 says_of observed "${THREADS[@]}" &&
     holds '.effect.arm == "threads32-16" and .effect.control == "threads32-16"' r.jsonl &&
     arm_is threads32-16 '.verdict == "observed" and .limit == "host" and .ratio_ci95[0] > 1.05'
@@ -192,8 +194,7 @@ host_holds_them() {
 }
 
 gpu_holds_them() {
-  # Two equal times: it takes more rounds to show that they are.
-  QUICK=(--device emulated -q --rounds 5)
+  QUICK=(--device emulated -q --rounds 8)
   machine launch_ns=200,front_ns=12000 says_of 'not observed' "${THREADS[@]}" &&
     arm_is threads32-16 '.verdict == "not observed" and .limit == "GPU"' &&
     holds '.inferred.accepted_mkernels_per_s | . > 0.06 and . < 0.084' r.jsonl
