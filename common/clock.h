@@ -39,8 +39,7 @@ void clock_wall_stamp(char text[32]);
 struct thread_time {
     uint64_t wall_ns; /* of clock_now_ns() */
     uint64_t cpu_ns;
-    uint64_t
-        delay_ns; /* ready to run, and waiting for a CPU; 0 where the kernel does not count it */
+    uint64_t delay_ns; /* ready to run, without a CPU; 0 where the kernel does not count it */
 };
 
 /* Several system calls: not in the timed path. */

@@ -223,8 +223,8 @@ static const struct {
     {"best", "tune"},   {"profile", "trace"}, {"timeline", "trace"},  {"capture", "record"},
     {"draw", "plot"},   {"figure", "plot"},   {"graph", "plot"},      {"chart", "plot"},
     {"html", "report"}, {"why", "explain"},   {"analyze", "explain"}, {"diff", "compare"},
-    {"deploy", "emit"}, {"show", "export"}, {"print", "export"},   {"check", "doctor"},    {"info", "doctor"},
-    {"cat", "merge"}};
+    {"deploy", "emit"}, {"show", "export"},   {"print", "export"},    {"check", "doctor"},
+    {"info", "doctor"}, {"cat", "merge"}};
 
 /* The command that a mistyped name means, by its meaning, the whole name or the last word; NULL:
  * none. */

@@ -19,7 +19,7 @@
     PAGE(tune)                                                                                     \
     PAGE(trace)                                                                                    \
     PAGE(record)                                                                                   \
-    PAGE(plot) PAGE(report) PAGE(export)                                                                        \
+    PAGE(plot) PAGE(report) PAGE(export)                                                           \
     PAGE(explain)                                                                                  \
     PAGE(compare) PAGE(merge) PAGE(emit) PAGE(probe) PAGE(doctor) PAGE(mps) PAGE(slurm)
 

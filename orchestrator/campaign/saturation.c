@@ -159,7 +159,8 @@ static enum status run_step(const struct searching *searching, const struct poin
         if (status != STATUS_OK || out->window.stall.workers == 0)
             return status;
     }
-    return stalled(out);
+    /* A failed round has its own reason. */
+    return out->status == STATUS_OK ? stalled(out) : STATUS_OK;
 }
 
 /* Finds the rate. On return out holds a round that went wrong, that there is no such rate, or

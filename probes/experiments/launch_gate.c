@@ -1,8 +1,9 @@
 /*
  * Is it the host or the GPU that limits how fast kernels start? Workers enqueue the same launches
  * in turns free, and behind a gate: a host function holds all streams until every launch of every
- * worker is enqueued. What the GPU then needs, it needs without any help of the host. A worker that
- * is slower when it is free is held by its launch path; one that is not, by the GPU.
+ * worker is enqueued. What the GPU then needs, it needs without any help of the host. Workers that
+ * are slower when they are free are held by the host; others by the GPU, if they run at the highest
+ * rate at which it accepts kernels, or by neither.
  *
  * An iteration lasts from when all may begin until the last worker's kernels have ended: the order
  * in which the GPU serves the workers changes nothing. Both times come from the same processes.
@@ -361,29 +362,6 @@ static const char *limit_of(const struct probe_outcome *outcome, const struct pr
     return rate >= AT_RATE * highest ? "GPU" : "neither";
 }
 
-static bool note_rates(const struct probe_outcome *outcome, struct probe_note *note)
-{
-    const struct probe *probe = outcome->probe;
-    struct text text = {.at = note->text, .size = sizeof note->text};
-    double highest = accepting_rate(outcome);
-    if (!isnan(highest)) {
-        note->quantity = "accepted_mkernels_per_s";
-        note->value = highest;
-        text_append(&text,
-                    "the GPU accepts %.2f million kernels/s from streams, however many workers",
-                    highest);
-        return true;
-    }
-    for (size_t a = 0; a < probe->arm_count; a++) {
-        double rate = rate_of(outcome, &probe->arms[a], METRIC_GATED);
-        if (rate > 0)
-            text_append(&text, "%s %s %.2f",
-                        text.length ? "," : "behind the gate, million kernels/s in total:",
-                        probe->arms[a].name, rate);
-    }
-    return text.length > 0;
-}
-
 /* One number of each arm that runs by default. */
 static bool note_arms(const struct probe_outcome *outcome, const char *what,
                       double (*number_of)(const struct probe_outcome *, const struct probe_arm *),
@@ -398,6 +376,23 @@ static bool note_arms(const struct probe_outcome *outcome, const char *what,
             text_append(&text, "%s %s %.2f", text.length ? "," : what, arm->name, number);
     }
     return text.length > 0;
+}
+
+static double gated_rate(const struct probe_outcome *outcome, const struct probe_arm *arm)
+{
+    return rate_of(outcome, arm, METRIC_GATED);
+}
+
+static bool note_rates(const struct probe_outcome *outcome, struct probe_note *note)
+{
+    double highest = accepting_rate(outcome);
+    if (isnan(highest))
+        return note_arms(outcome, "behind the gate, million kernels/s in total:", gated_rate, note);
+    note->quantity = "accepted_mkernels_per_s";
+    note->value = highest;
+    snprintf(note->text, sizeof note->text,
+             "the GPU accepts %.2f million kernels/s from streams, however many workers", highest);
+    return true;
 }
 
 static double call_us(const struct probe_outcome *outcome, const struct probe_arm *arm)
