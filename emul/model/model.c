@@ -72,7 +72,8 @@ static void release_entry(struct model *model, struct model_context *context)
 static bool find_group(struct model *model, int32_t server, uint32_t *index)
 {
     uint32_t unused = MODEL_GROUPS;
-    for (uint32_t i = 0; i < MODEL_GROUPS; i++) {
+    /* Each is a page of memory of its own: the others are not touched. */
+    for (uint32_t i = 0; i < MODEL_GROUPS && i <= model->groups_end; i++) {
         struct model_group *group = &model->groups[i];
         if (group->contexts == 0) {
             if (unused == MODEL_GROUPS)
