@@ -23,8 +23,6 @@
 /* Orphaned workers need up to three seconds to end by themselves; give them twice that. */
 #define CLIENTS_NS (6 * NS_PER_S)
 #define COMMAND_NS (5 * NS_PER_S)
-/* For a daemon that mpsweep has left behind: nothing of it stays for more than five seconds. */
-#define ANSWER_NS (2 * NS_PER_S)
 /* One request a connection, and the guard does not wait for a late one. */
 #define REQUEST_NS NS_PER_S
 
@@ -137,7 +135,7 @@ static enum status stop_if_idle(struct guard *guard, bool force)
     if (clients > 0)
         return status_set(STATUS_BUSY, "%zu client%s the daemon", clients,
                           clients == 1 ? " uses" : "s use");
-    enum status status = guard_daemon_end(&guard->daemon, true);
+    enum status status = guard_daemon_end(&guard->daemon, 0);
     guard->leaving = status == STATUS_OK;
     return status;
 }
@@ -198,7 +196,7 @@ static void serve_request(struct guard *guard)
         status = guard_daemon_start(&guard->daemon, request.text, &request.settings);
         break;
     case GUARD_STOP:
-        status = guard_daemon_end(&guard->daemon, true);
+        status = guard_daemon_end(&guard->daemon, 0);
         break;
     case GUARD_DETACH:
         status = detach(guard, request.pid);
@@ -259,20 +257,6 @@ static void serve(struct guard *guard)
 }
 
 /* -- its own life ------------------------------------------------------------------------------ */
-
-/* Returns whether the daemon answers. */
-static bool wait_for_clients(const struct guard *guard)
-{
-    uint64_t deadline_ns = clock_now_ns() + CLIENTS_NS;
-    size_t clients = 1;
-    while (clients > 0 && clock_now_ns() < deadline_ns) {
-        if (guard_daemon_count_clients(&guard->daemon, clock_now_ns() + ANSWER_NS, &clients) !=
-            STATUS_OK)
-            return false;
-        clock_sleep_until(clock_now_ns() + (clients > 0) * 20 * NS_PER_MS);
-    }
-    return true;
-}
 
 /* A polite end is asked for by closing the socket: a terminal's or a service manager's signal to
  * everybody must not end the one that cleans up. Once it goes on by itself it is the one who is
@@ -335,9 +319,8 @@ int main(int argc, char **argv)
     serve(&guard);
     if (guard.directory.fd < 0)
         return 0; /* stopped and answered */
-    bool answers = wait_for_clients(&guard);
     /* With a process that cannot be ended, its directory stays for the user to look into. */
-    if (guard_daemon_end(&guard.daemon, answers) != STATUS_OK)
+    if (guard_daemon_end(&guard.daemon, CLIENTS_NS) != STATUS_OK)
         return GUARD_EXIT_UNENDED;
     return mps_directory_remove(&guard.directory) == STATUS_OK ? 0 : 1;
 }

@@ -77,10 +77,10 @@ struct guard_daemon {
 enum status guard_daemon_start(struct guard_daemon *daemon, const char *gpu,
                                const struct mps_settings *settings);
 
-/* Ends it, its server, and whatever it left; clients that remain are terminated first. answers:
- * false where it has just not answered, as while its server starts; asking again would only delay
- * its end. */
-enum status guard_daemon_end(struct guard_daemon *daemon, bool answers);
+/* Ends it, its server, and whatever it left. Clients may take patience_ns to end by themselves;
+ * those that remain are terminated first. A daemon that does not answer is ended without being
+ * asked. */
+enum status guard_daemon_end(struct guard_daemon *daemon, uint64_t patience_ns);
 
 /* Whether it has ended by itself; reaps it then. */
 bool guard_daemon_has_ended(struct guard_daemon *daemon);

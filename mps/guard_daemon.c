@@ -16,6 +16,9 @@
 
 #define READY_NS (15 * NS_PER_S)
 #define COMMAND_NS (5 * NS_PER_S)
+/* For one that mpsweep has left behind: nothing of it stays for more than five seconds. */
+#define ANSWER_NS (2 * NS_PER_S)
+#define LISTENING_NS (50 * NS_PER_MS)
 #define TERMINATE_NS (3 * NS_PER_S)
 #define QUIT_NS (5 * NS_PER_S)
 #define GRACE_NS (3 * NS_PER_S)
@@ -77,9 +80,25 @@ static uint64_t sooner(uint64_t limit_ns, uint64_t deadline_ns)
     return limit < deadline_ns ? limit : deadline_ns;
 }
 
+/* Until the daemon has its socket, or may have one of another name: asking takes a process each
+ * time. */
+static void wait_listening(const struct guard_daemon *daemon)
+{
+    char path[sizeof daemon->pipe_directory + sizeof "/control"];
+    snprintf(path, sizeof path, "%s/control", daemon->pipe_directory);
+    uint64_t deadline_ns = clock_now_ns() + LISTENING_NS;
+    while (access(path, F_OK) != 0 && clock_now_ns() < deadline_ns) {
+        struct pollfd fds[2] = {{.fd = daemon->pidfd, .events = POLLIN},
+                                {.fd = daemon->peer, .events = POLLRDHUP}};
+        if (poll(fds, 2, 1) > 0)
+            return;
+    }
+}
+
 static enum status wait_ready(struct guard_daemon *daemon, const struct mps_settings *settings)
 {
     uint64_t deadline_ns = clock_now_ns() + READY_NS;
+    wait_listening(daemon);
     for (;;) {
         if (guard_daemon_has_ended(daemon)) {
             char output[200];
@@ -168,7 +187,7 @@ enum status guard_daemon_start(struct guard_daemon *daemon, const char *gpu,
     if (status != STATUS_OK) {
         char text[512];
         snprintf(text, sizeof text, "%s", status_text());
-        guard_daemon_end(daemon, true);
+        guard_daemon_end(daemon, 0);
         return status_set(status, "%s", text);
     }
     return STATUS_OK;
@@ -231,39 +250,40 @@ enum status guard_daemon_count_clients(const struct guard_daemon *daemon, uint64
                : STATUS_OK;
 }
 
-/* The orderly way to take a client from the GPU: with work in flight, quitting would wait for it.
- * Returns whether the daemon answers at all. */
-static bool terminate_clients(const struct guard_daemon *daemon)
+/* Clients get their time to end by themselves. Then there is an orderly way to take them from the
+ * GPU: with work in flight, quitting would wait for it. Returns whether the daemon answers. */
+static bool clear_clients(const struct guard_daemon *daemon, uint64_t patience_ns)
 {
     pid_t clients[CLIENTS_MOST];
-    size_t count = 0;
-    if (mps_control_clients(&daemon->control, clock_now_ns() + COMMAND_NS, clients, CLIENTS_MOST,
-                            &count) != STATUS_OK)
-        return false;
-    if (count == 0)
-        return true;
-    uint64_t deadline_ns = clock_now_ns() + TERMINATE_NS;
-    for (size_t i = 0; i < count && clock_now_ns() < deadline_ns; i++)
-        mps_control_terminate_client(&daemon->control, sooner(COMMAND_NS, deadline_ns), clients[i]);
-    while (clock_now_ns() < deadline_ns) {
-        if (mps_control_clients(&daemon->control, clock_now_ns() + COMMAND_NS, clients,
-                                CLIENTS_MOST, &count) != STATUS_OK)
+    size_t count;
+    uint64_t answer_ns = patience_ns > 0 ? ANSWER_NS : COMMAND_NS;
+    uint64_t patient_until_ns = clock_now_ns() + patience_ns, deadline_ns = 0;
+    for (;;) {
+        if (mps_control_clients(&daemon->control, clock_now_ns() + answer_ns, clients, CLIENTS_MOST,
+                                &count) != STATUS_OK)
             return false;
-        if (count == 0)
-            break;
+        uint64_t now_ns = clock_now_ns();
+        if (count == 0 || (deadline_ns && now_ns >= deadline_ns))
+            return true;
+        if (!deadline_ns && now_ns >= patient_until_ns) {
+            deadline_ns = now_ns + TERMINATE_NS;
+            for (size_t i = 0; i < count && clock_now_ns() < deadline_ns; i++)
+                mps_control_terminate_client(&daemon->control, sooner(COMMAND_NS, deadline_ns),
+                                             clients[i]);
+            continue;
+        }
         clock_sleep_until(clock_now_ns() + 20 * NS_PER_MS);
     }
-    return true;
 }
 
-enum status guard_daemon_end(struct guard_daemon *daemon, bool answers)
+enum status guard_daemon_end(struct guard_daemon *daemon, uint64_t patience_ns)
 {
     if (guard_daemon_has_ended(daemon))
         return end_orphans();
     struct child_result reply;
     int wait_status;
     /* One that does not answer will not quit when asked to. */
-    if (answers && terminate_clients(daemon)) {
+    if (clear_clients(daemon, patience_ns)) {
         uint64_t deadline_ns = clock_now_ns() + QUIT_NS;
         if (mps_control_command(&daemon->control, deadline_ns, &reply, "quit -t 2") == STATUS_OK &&
             child_wait(daemon->pid, daemon->pidfd, deadline_ns, &wait_status) == STATUS_OK)
