@@ -11,6 +11,7 @@ bats_require_minimum_version 1.5.0
 MPSWEEP=$MPSWEEP_BUILD_DIR/mpsweep
 # A control program that misbehaves on request, see tests/fakes/mps_control.c.
 FAKE_CONTROL=$MPSWEEP_BUILD_DIR/tests/fakes/nvidia-cuda-mps-control
+MARKED=$MPSWEEP_BUILD_DIR/tests/cli/marked
 
 # Points of a fraction of a second each, in one round; and in as many as a test gives. They copy
 # little: the emulated GPU copies with the CPUs of this machine.
@@ -50,10 +51,14 @@ setup() {
   # The observer comes before AddressSanitizer into a program, and does nothing before it is ready.
   export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0
   # Short: the private directory goes below it, and a socket's path is short.
-  TMPDIR=$(mktemp -d /tmp/mpt.XXXXXX)
+  until
+    printf -v TMPDIR '/tmp/mpt.%03x%03x' $((RANDOM % 4096)) $((RANDOM % 4096))
+    WORK=$TMPDIR/work
+    [ ! -e "$TMPDIR" ] && mkdir -m 700 "$TMPDIR" "$WORK"
+  do
+    [ -w /tmp ] || return 1
+  done
   export TMPDIR
-  WORK=$TMPDIR/work
-  mkdir "$WORK"
   export MPSWEEP_EMULATED_HOLD=$WORK/hold/held
   # Limits that the user has found must not change what is measured here.
   export XDG_CACHE_HOME=$WORK/cache
@@ -63,10 +68,9 @@ setup() {
 teardown() {
   local failed=0
   cd / || return 1
-  assert_nothing_left || failed=1
+  TMPDIR='' "$MARKED" clear "$TMPDIR" $LEFTOVER_PATIENCE || failed=1
   # Programs of root can replace it, and what reads or compares with it fails long after.
   [ -c /dev/null ] || { fail "/dev/null is no device any more: $(ls -l /dev/null 2>&1)" || failed=1; }
-  rm -rf "$TMPDIR"
   return $failed
 }
 
@@ -91,76 +95,87 @@ await() {
   exec {nothing}>&-
 }
 
-# Process IDs of what this test started and has not ended.
-own_processes() {
-  local file pid
-  # The searching program must not find itself.
-  for file in $(env -u TMPDIR grep -lsazF "TMPDIR=$TMPDIR" /proc/[0-9]*/environ); do
-    pid=${file#/proc/}
-    printf '%s\n' "${pid%/environ}"
-  done
-}
+# Process IDs of what this test started and has not ended; tests/cli/marked.c finds them.
+own_processes() { TMPDIR='' "$MARKED" list "$TMPDIR"; }
+no_own_process() { TMPDIR='' "$MARKED" none "$TMPDIR"; }
+assert_nothing_left() { TMPDIR='' "$MARKED" left "$TMPDIR" $LEFTOVER_PATIENCE; }
 
-no_own_process() { [ -z "$(own_processes)" ]; }
+# Processes take long to start here, and tests look at others often: what follows starts none.
 
-assert_nothing_left() {
-  local pid failed=0
-  if ! await $LEFTOVER_PATIENCE no_own_process; then
-    echo "processes are left over:" >&2
-    for pid in $(own_processes); do
-      command_line "$pid" | tr '\n' ' ' >&2
-      echo >&2
-      kill -KILL "$pid" || true
-    done
-    failed=1
-  fi
-  # A process that is killed while ThreadSanitizer starts leaves a file of the latter's behind.
-  if [ -n "$(find "$TMPDIR" -mindepth 1 -maxdepth 1 ! -name work ! -name 'tsan.rodata.*')" ]; then
-    echo "files are left over:" >&2
-    find "$TMPDIR" -mindepth 1 ! -path "$WORK*" >&2
-    failed=1
-  fi
-  return $failed
-}
-
-# Children of a process.
-children_of() {
+# Children of a process, in CHILDREN.
+read_children() {
   local stat text state parent rest
+  CHILDREN=()
   # Some kernels have a list, of what the main thread has started.
   if [ -e "/proc/$1/task/$1/children" ]; then
-    { tr ' ' '\n' <"/proc/$1/task/$1/children"; } 2>/dev/null || true
+    { read -r -a CHILDREN <"/proc/$1/task/$1/children"; } 2>/dev/null || true
     return
   fi
   for stat in /proc/[0-9]*/stat; do
     { read -r text <"$stat"; } 2>/dev/null || continue
     # PID (NAME) STATE PARENT ...; the name may hold anything.
     read -r state parent rest <<<"${text##*) }"
-    [ "$parent" != "$1" ] || printf '%s\n' "${text%% *}"
+    [ "$parent" != "$1" ] || CHILDREN+=("${text%% *}")
   done
 }
 
-# The words of a process's command line, one a line; none of one that has ended.
-command_line() { { tr '\0' '\n' <"/proc/$1/cmdline"; } 2>/dev/null || true; }
+# The same, one a line.
+children_of() {
+  local -a CHILDREN
+  read_children "$1"
+  [ ${#CHILDREN[@]} -eq 0 ] || printf '%s\n' "${CHILDREN[@]}"
+}
+
+# The words of a process's command line, in WORDS; none of one that has ended.
+read_words() {
+  WORDS=()
+  { mapfile -d '' -t WORDS <"/proc/$1/cmdline"; } 2>/dev/null || true
+}
+
+# The same, one a line.
+command_line() {
+  local -a WORDS
+  read_words "$1"
+  [ ${#WORDS[@]} -eq 0 ] || printf '%s\n' "${WORDS[@]}"
+}
 
 # children_named PARENT PROGRAM: those that run a program of the build folder.
 children_named() {
   local pid
-  for pid in $(children_of "$1"); do
-    [ "$(command_line "$pid" | head -1)" != "$MPSWEEP_BUILD_DIR/$2" ] || printf '%s\n' "$pid"
+  local -a WORDS CHILDREN
+  read_children "$1"
+  for pid in "${CHILDREN[@]}"; do
+    read_words "$pid"
+    [ "${WORDS[0]-}" != "$MPSWEEP_BUILD_DIR/$2" ] || printf '%s\n' "$pid"
   done
   return 0
 }
 
-# The worker processes of a sweep: children that were given shared memory.
-workers_of() {
+# The worker processes of a sweep, in WORKERS: children that were given shared memory.
+read_workers() {
   local pid
-  for pid in $(children_of "$1"); do
-    ! command_line "$pid" | grep -qx -e --shm || printf '%s\n' "$pid"
+  local -a WORDS CHILDREN
+  WORKERS=()
+  read_children "$1"
+  for pid in "${CHILDREN[@]}"; do
+    read_words "$pid"
+    [[ " ${WORDS[*]} " != *' --shm '* ]] || WORKERS+=("$pid")
   done
 }
 
+# The same, one a line.
+workers_of() {
+  local -a WORKERS
+  read_workers "$1"
+  [ ${#WORKERS[@]} -eq 0 ] || printf '%s\n' "${WORKERS[@]}"
+}
+
 # has_workers COUNT: whether the background program has COUNT of them, or more.
-has_workers() { [ "$(workers_of "$PID" | wc -l)" -ge "$1" ]; }
+has_workers() {
+  local -a WORKERS
+  read_workers "$PID"
+  [ ${#WORKERS[@]} -ge "$1" ]
+}
 
 # start COMMAND...: in the background, its process in PID, its output in files out and err.
 start() {
@@ -223,7 +238,9 @@ expect() {
 
 # says(PATTERN): standard error is one line that the extended regular expression matches.
 says() {
-  if [ "$(wc -l <"$WORK/err")" -ne 1 ] || ! grep -qE -e "$1" "$WORK/err"; then
+  local -a lines
+  mapfile -t lines <"$WORK/err"
+  if [ ${#lines[@]} -ne 1 ] || [[ ! ${lines[0]} =~ $1 ]]; then
     echo "standard error should be one line that matches: $1" >&2
     echo "it is:" >&2
     cat "$WORK/err" >&2
@@ -267,8 +284,7 @@ points() {
 sweep_points() {
   local filter=$1 file
   shift
-  file=$(mktemp "$WORK/sweep.XXXXXX.jsonl")
-  rm "$file"
+  file=$WORK/sweep.$BASHPID.$((SWEEPS = SWEEPS + 1)).jsonl
   expect 0 "$MPSWEEP" sweep "$@" --quiet -o "$file" || return 1
   points "$filter" "$file"
 }
@@ -279,6 +295,14 @@ needs_python() {
   ! nm -D "$MPSWEEP_BUILD_DIR/libmpsweep-client.so.1" | grep -q '__asan_\|__tsan_\|__ubsan_' ||
     skip "Python cannot load a library with sanitizers"
   export PYTHONDONTWRITEBYTECODE=1
+  python_itself
+}
+
+# Where python3 is a script that looks for the interpreter each time, it is looked for once.
+python_itself() {
+  local known=$BATS_RUN_TMPDIR/python
+  [ -s "$known" ] || python3 -c 'import os, sys; print(os.path.dirname(sys.executable))' >"$known"
+  PATH=$(<"$known"):$PATH
 }
 
 # Every line is a record, the first one a header. Tests check files often, so each check is one

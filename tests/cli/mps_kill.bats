@@ -8,24 +8,24 @@ load mps
 
 STRIKES=(INT TERM HUP KILL guard daemon both)
 
-# child_like PID PATTERN: a child whose command line, on one line, matches.
-child_like() {
+# find_child PID PATTERN: a child whose command line, on one line, matches, in FOUND.
+find_child() {
   local pid
-  local -a words
-  for pid in $(children_of "$1"); do
-    mapfile -d '' -t words 2>/dev/null <"/proc/$pid/cmdline" || continue
-    [[ "${words[*]} " =~ $2 ]] && { echo "$pid"; return; }
+  local -a WORDS CHILDREN
+  FOUND=
+  [ -n "$1" ] || return 1
+  read_children "$1"
+  for pid in "${CHILDREN[@]}"; do
+    read_words "$pid"
+    [[ ! "${WORDS[*]} " =~ $2 ]] || { FOUND=$pid; return 0; }
   done
-  return 0
+  return 1
 }
 
 # Before its exec it is a copy of who started it.
-guard_of() { child_like "$PID" "${GUARD_LIKE:-/mpsweep-guard }"; }
-daemon_of() { child_like "$(guard_of)" "${DAEMON_LIKE:-/mpsweep-emulated-mps-control -f }"; }
-
-has_guard() { [ -n "$(guard_of)" ]; }
-has_daemon() { [ -n "$(daemon_of)" ]; }
-lacks_workers() { [ "$(workers_of "$PID" | wc -l)" -lt "$1" ]; }
+has_guard() { find_child "$PID" "${GUARD_LIKE:-/mpsweep-guard }"; }
+has_daemon() { has_guard && find_child "$FOUND" "${DAEMON_LIKE:-/mpsweep-emulated-mps-control -f }"; }
+lacks_workers() { ! has_workers "$1"; }
 
 # -- the commands ----------------------------------------------------------------------------------
 
@@ -117,8 +117,10 @@ hold_exec() {
 # strike WHAT: hits who is there.
 strike() {
   local guard daemon
-  guard=$(guard_of)
-  daemon=$([ -z "$guard" ] || daemon_of)
+  has_guard || true
+  guard=$FOUND
+  has_daemon || FOUND=
+  daemon=$FOUND
   case $1 in
   INT | TERM | HUP | KILL) kill "-$1" "$PID" ;;
   guard) [ -z "$guard" ] || kill -KILL "$guard" ;;
@@ -127,7 +129,7 @@ strike() {
   esac
   # What was held continues, each time.
   release
-  [ ! -e mark ] || while [ -d /proc/$PID ] || [ -n "$(own_processes)" ]; do
+  [ ! -e mark ] || while [ -d /proc/$PID ] || ! no_own_process; do
     rm -f mark
     read -r -t 0.02 <> <(:) || true
   done &
@@ -141,7 +143,7 @@ end_rest() {
     if [ "$command" = run ]; then
       # Unless the command was never begun.
       exec 9<>hold
-      reads_or_gone() { [ ! -d "/proc/$PID" ] || is_zombie "$PID" || [ -n "$(child_like "$PID" '^cat ')" ]; }
+      reads_or_gone() { [ ! -d "/proc/$PID" ] || is_zombie "$PID" || find_child "$PID" '^cat '; }
       await $PATIENCE reads_or_gone
       exec 9>&-
     elif [ "$command" = sweep ] && [ "$phase" = running ]; then

@@ -21,7 +21,12 @@ tests_fakes_program_SOURCES = tests/fakes/program.c
 tests_fakes_program_LDADD = libmpsweep-client.a
 
 # For the tests on a real GPU, too.
-noinst_PROGRAMS += tests/fakes/gpu_program tests/fakes/silent_gpu_program
+noinst_PROGRAMS += tests/fakes/gpu_program tests/fakes/silent_gpu_program tests/cli/marked
+
+# No fake: what each test ends with. Without sanitizers: it starts a thousand times.
+tests_cli_marked_CFLAGS = -std=gnu11 $(WARNINGS)
+tests_cli_marked_LDFLAGS =
+tests_cli_marked_LDADD =
 tests_fakes_gpu_program_SOURCES = tests/fakes/gpu_program.c
 tests_fakes_gpu_program_LDADD = libmpsweep-client.a libkernels.a libdevice.a libcommon.a
 tests_fakes_silent_gpu_program_SOURCES = tests/fakes/gpu_program.c
