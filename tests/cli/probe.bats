@@ -27,7 +27,7 @@ load probe
 
 @test "copy-block: not observed where it does not" {
   PROBE=copy-block
-  off 'not observed'
+  judged off 'not observed'
   holds '.remedy == null and .error == null and (has("remedy_gain") | not)' r.jsonl
   holds '.arms | all(.blocked == 0 and .status == "ok")' r.jsonl
   absent '^remedy' out
