@@ -106,9 +106,10 @@ struct tune_batch {
     struct tune_item items[TUNE_BATCH_MOST];
 };
 
-/* From this budget on there is time for a calibration. On simulated machines it pays from 20 s on;
- * on an H200, where it takes 12 s, measuring alone came within 1% of the ceiling in 30 s. */
-#define TUNE_CALIBRATION_LEAST_S 50.0
+/* From this budget on a calibration, which takes 9 to 15 s, leaves enough time. With 30 s it pays
+ * on simulated machines and on an H100; with a limit on the latency the search needs it most
+ * (docs/tuning.md). */
+#define TUNE_CALIBRATION_LEAST_S 25.0
 
 /* Windows of a rate that is searched for are as long as it takes to offer enough, but not longer
  * than this number of windows of the finals. */
