@@ -14,13 +14,13 @@ QUICK=(--duration 0.5 --warmup 0.2 --precision 50)
 
 @test "own contexts: every launch, several streams, and processes beside each other" {
   real
-  sweep_points 'length == 8 and all(.status == "ok")' "${QUICK[@]}" --contexts own \
+  sweep_points 'length == 8 and all(measured)' "${QUICK[@]}" --contexts own \
     -l threads:4,hybrid:2x4 --launch stream,graph --streams 1,3
 }
 
 @test "partitions: no two threads have kernels on the same multiprocessor, and none on too many" {
   real
-  sweep_points 'length == 12 and all(.status == "ok") and all(
+  sweep_points 'length == 12 and all(measured) and all(
     [.per_worker[] | .multiprocessors | split(",") | map(split("-") | map(tonumber) |
       [range(.[0]; (.[1] // .[0]) + 1)]) | add] as $sets |
     .sms as $all | (.sm_partition // 0) as $each |

@@ -75,7 +75,7 @@ private() { find "$TMPDIR" -mindepth 1 -maxdepth 1 -name 'mpsweep-??????'; }
   local before after
   before=$("$MPSWEEP" mps status --format json | jq -c '[.daemon, .settings]')
   eval "$("$MPSWEEP" mps env)"
-  sweep_points 'all(.status == "ok") and (map(select(.mps)) | all(.sms > 0 and
+  sweep_points 'all(measured) and (map(select(.mps)) | all(.sms > 0 and
       .attached == {expected: .processes, seen: .processes}))' \
     --mps external -l threads:1 -l processes+mps:2 --duration 0.3 --warmup 0.1 --precision 50
   unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY

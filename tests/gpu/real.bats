@@ -38,9 +38,9 @@ QUICK=(--duration 0.3 --warmup 0.1 --precision 50)
 
 @test "pageable memory, graphs and each way of waiting are measured" {
   real
-  sweep_points 'all(.status == "ok")' "${QUICK[@]}" -l threads:2 -m pinned,pageable -s stream,none \
+  sweep_points 'all(measured)' "${QUICK[@]}" -l threads:2 -m pinned,pageable -s stream,none \
     --launch stream,graph --schedule auto,spin,yield,block
-  sweep_points 'all(.status == "ok")' "${QUICK[@]}" -l processes+mps:2 -w delay --kernels 3 \
+  sweep_points 'all(measured)' "${QUICK[@]}" -l processes+mps:2 -w delay --kernels 3 \
     --delay-cycles 100000
 }
 
@@ -49,7 +49,7 @@ QUICK=(--duration 0.3 --warmup 0.1 --precision 50)
   sweep_points '
     (map(select(.connections == 8)) | length == 1 and all(.status == "infeasible" and
       .cuda_error != 0 and (has("throughput_ips") | not))) and
-    (map(select(.connections == 2)) | all(.status == "ok"))' \
+    (map(select(.connections == 2)) | all(measured))' \
     "${QUICK[@]}" -l processes+mps:16 -c 2,8
 }
 
@@ -83,7 +83,7 @@ QUICK=(--duration 0.3 --warmup 0.1 --precision 50)
   local daemon=$!
   ask() { echo "$1" | CUDA_MPS_PIPE_DIRECTORY=$pipe nvidia-cuda-mps-control; }
   await 10 ask get_server_list >/dev/null
-  CUDA_MPS_PIPE_DIRECTORY=$pipe sweep_points 'all(.status == "ok")' "${QUICK[@]}" \
+  CUDA_MPS_PIPE_DIRECTORY=$pipe sweep_points 'all(measured)' "${QUICK[@]}" \
     -l threads:1 -l processes+mps:1
   expect 0 "$MPSWEEP" doctor
   grep -q "^warning *MPS daemon of .*: PID $daemon, pipe directory '$pipe'" "$WORK/out"
@@ -163,7 +163,7 @@ end_running() {
     --launch stream,graph -q)
   expect 0 "$MPSWEEP" sweep "${some[@]}" -o "$WORK/reused.jsonl"
   expect 0 "$MPSWEEP" sweep "${some[@]}" -o "$WORK/fresh.jsonl" --no-reuse
-  points 'length == 8 and all(.status == "ok") and (map(select(.reused)) | length == 6)' \
+  points 'length == 8 and all(measured) and (map(select(.reused)) | length == 6)' \
     "$WORK/reused.jsonl"
   points 'length == 8 and all(.status == "ok" and (has("reused") | not))' "$WORK/fresh.jsonl"
   jq -s -e 'map(select(.type == "point")) | group_by(.id) | all(length == 2 and
