@@ -18,6 +18,7 @@ plant_documents() {
 
 setup_file() {
   command -v python3 >/dev/null || skip "no python3 here"
+  python_itself
 }
 
 # found PATTERN: the check fails, and the extended regular expression matches its only finding.

@@ -8,6 +8,7 @@ ROOMS=(one two three four five six seven eight)
 
 plant_tree() {
   command -v python3 >/dev/null || skip "no python3 here"
+  python_itself
   rm -rf tree
   mkdir -p tree/docs
   local i room next
