@@ -69,6 +69,7 @@ cli_tests = \
     tests/cli/merge.bats \
     tests/cli/slurm.bats \
     tests/cli/usage.bats \
+    tests/cli/documents.bats \
     tests/cli/completion.bats \
     tests/cli/jobfiles.bats \
     tests/cli/emit.bats \
@@ -112,6 +113,7 @@ one_thread_tests = \
     tests/cli/slurm.bats \
     tests/cli/slurm_fleet.bats \
     tests/cli/usage.bats \
+    tests/cli/documents.bats \
     tests/cli/jobfiles.bats \
     tests/cli/emit.bats \
     tests/cli/emit_choice.bats \
