@@ -2,8 +2,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define MEMORY_ALIGNMENT 256
+
+/* Of what is that large: a copy of 256 MiB would wait for 65,536 pages otherwise. */
+#define LARGE_PAGE (UINT64_C(2) << 20)
 
 /* The number of blocks that start at or before this address. Mutex held. */
 static uint32_t count_up_to(const struct memory_list *list, uintptr_t address)
@@ -35,8 +39,12 @@ static bool make_room(struct memory_list *list)
 void *memory_list_new(struct memory_list *list, uint64_t bytes, void *owner)
 {
     void *start;
-    if (posix_memalign(&start, MEMORY_ALIGNMENT, bytes) != 0)
+    bool large = bytes >= LARGE_PAGE;
+    if (posix_memalign(&start, large ? LARGE_PAGE : MEMORY_ALIGNMENT, bytes) != 0)
         return NULL;
+    /* A computer without such pages has only more of the others to make. */
+    if (large)
+        madvise(start, bytes - bytes % LARGE_PAGE, MADV_HUGEPAGE);
     pthread_mutex_lock(&list->mutex);
     bool room = make_room(list);
     if (room) {
