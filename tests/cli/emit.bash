@@ -48,7 +48,7 @@ emit() {
 # A Python with a YAML parser; other tools are looked for by their names.
 python_with_yaml() {
   local candidate
-  for candidate in python3 /usr/bin/python3; do
+  for candidate in /usr/bin/python3 python3; do
     if "$candidate" -c 'import yaml' 2>/dev/null; then
       echo "$candidate"
       return

@@ -2,6 +2,7 @@
 # The fakes of the other tests behave as their modes require, and nothing outlives them.
 
 load helper
+load mps
 
 fake_setup() {
   export CUDA_MPS_PIPE_DIRECTORY=$WORK/pipe CUDA_MPS_LOG_DIRECTORY=$WORK/pipe FAKE_LOG=$WORK/fake.log
@@ -130,13 +131,23 @@ with_server() {
 
 @test "the fake control program: a daemon that dies takes all along" {
   fake_setup
-  start_fake daemon=dies:500
+  # By its time: it may be over before a question comes.
+  FAKE_MODE=daemon=dies:100 start "$FAKE_CONTROL" -f
+  finish
+  [ "$STATUS" -eq 1 ]
+  is_silent
+  grep -q ' daemon-died$' fake.log
+  # By an event, with a server that is there.
+  start_fake daemon=dies-at:1
   with_server
+  hold_open
+  "${CLIENT[@]}" <hold >/dev/null 2>&1 3>&- 9>&- &
+  CLIENT_PID=$!
   finish
   [ "$STATUS" -eq 1 ]
   is_silent
   await $PATIENCE is_gone "$SERVER"
-  grep -q ' daemon-died$' fake.log
+  end_client
 }
 
 @test "the fake control program: SIGTERM is passed on, SIGKILL leaves nothing" {

@@ -171,6 +171,8 @@ static int leak(struct instance *mine)
             mmap(NULL, LEAK_HOST, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (memory == MAP_FAILED)
             return 1;
+        /* In few pages: an init that takes long is not repeated to make sure of its leak. */
+        madvise(memory, LEAK_HOST, MADV_HUGEPAGE);
         memset(memory, 1, LEAK_HOST);
     }
     return 0;
