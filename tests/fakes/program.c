@@ -94,6 +94,9 @@ static void misbehave_within(struct mpsweep *worker, unsigned long done)
         raise(SIGKILL);
     if (is("hang"))
         pause_for_ever();
+    /* Long after a warm-up of a few milliseconds. */
+    if (is("stop") && done == 300)
+        raise(SIGSTOP);
     if (is("wrong"))
         mpsweep_check(worker, 0, "answer 5 is not that of the reference");
 }
