@@ -80,6 +80,14 @@ static uint64_t sooner(uint64_t limit_ns, uint64_t deadline_ns)
     return limit < deadline_ns ? limit : deadline_ns;
 }
 
+/* Until the daemon ends, or who wants it goes, or for so long; false: neither. */
+static bool wait_event(const struct guard_daemon *daemon, int ms)
+{
+    struct pollfd fds[2] = {{.fd = daemon->pidfd, .events = POLLIN},
+                            {.fd = daemon->peer, .events = POLLRDHUP}};
+    return poll(fds, 2, ms) > 0;
+}
+
 /* Until the daemon has its socket, or may have one of another name: asking takes a process each
  * time. */
 static void wait_listening(const struct guard_daemon *daemon)
@@ -87,12 +95,8 @@ static void wait_listening(const struct guard_daemon *daemon)
     char path[sizeof daemon->pipe_directory + sizeof "/control"];
     snprintf(path, sizeof path, "%s/control", daemon->pipe_directory);
     uint64_t deadline_ns = clock_now_ns() + LISTENING_NS;
-    while (access(path, F_OK) != 0 && clock_now_ns() < deadline_ns) {
-        struct pollfd fds[2] = {{.fd = daemon->pidfd, .events = POLLIN},
-                                {.fd = daemon->peer, .events = POLLRDHUP}};
-        if (poll(fds, 2, 1) > 0)
-            return;
-    }
+    while (access(path, F_OK) != 0 && clock_now_ns() < deadline_ns && !wait_event(daemon, 1))
+        ;
 }
 
 static enum status wait_ready(struct guard_daemon *daemon, const struct mps_settings *settings)
@@ -120,9 +124,7 @@ static enum status wait_ready(struct guard_daemon *daemon, const struct mps_sett
         if (clock_now_ns() >= deadline_ns)
             return status_set(STATUS_TIMEOUT, "the MPS control daemon did not answer within %d s",
                               (int)(READY_NS / NS_PER_S));
-        struct pollfd fds[2] = {{.fd = daemon->pidfd, .events = POLLIN},
-                                {.fd = daemon->peer, .events = POLLRDHUP}};
-        poll(fds, 2, 5);
+        wait_event(daemon, 5);
     }
 }
 
