@@ -118,6 +118,23 @@ static bool is_explained(const struct campaign *campaign, const json_t *record)
            point->sm_partition.count == 0;
 }
 
+/* emit chooses among points that are ok; where no point is, the best one is named. */
+static void add_emit(const struct entry *entries, size_t count, struct closing *closing)
+{
+    const struct entry *best = entries;
+    char options[64] = " --target env --output deployment";
+    bool chooses = false;
+    for (size_t i = 0; i < count; i++) {
+        chooses |= strcmp(text_at(entries[i].record, "status"), "ok") == 0;
+        if (is_better(&entries[i], best))
+            best = &entries[i];
+    }
+    if (!chooses)
+        snprintf(options, sizeof options, " --point %lld --target env --output deployment",
+                 (long long)integer_at(best->record, "id"));
+    closing_add(closing, "emit", closing->saved, options);
+}
+
 static void add_next(const struct campaign *campaign, const struct entry *entries, size_t count,
                      struct closing *closing)
 {
@@ -129,7 +146,7 @@ static void add_next(const struct campaign *campaign, const struct entry *entrie
     if (count > 0)
         closing_add(closing, "plot", closing->saved, " --output picture.svg");
     if (count > 0 && campaign->shard.count == 0)
-        closing_add(closing, "emit", closing->saved, " --target env --output deployment");
+        add_emit(entries, count, closing);
 }
 
 /* Takes the points of which one may be the best, and what their iterations do. */

@@ -60,6 +60,15 @@ next() { closing | sed -E 's/^Next /     /' | sed -n "s|^ *\($MPSWEEP $1 .*\)|\1
   assert_complete "$(saved)" 2 2
 }
 
+@test "no number that is precise enough: the command that deploys the best one names it" {
+  measured "$MPSWEEP" sweep "${TINY[@]/#100/0.01}" --max-duration 0.1 -l threads:1,2 -q
+  closing | grep -q '^Best   .*, unconverged'
+  next emit | grep -q -- ' --point [01] '
+  next emit >paste
+  expect 0 bash paste
+  [ -e deployment/README.md ]
+}
+
 @test "sweeps at the same time do not share a file" {
   local pids=() pid
   for _ in 1 2 3; do
