@@ -5,8 +5,9 @@ libstatistics_a_SOURCES = \
     statistics/statistics.c statistics/statistics.h statistics/steady.c statistics/steady.h \
     statistics/student.c statistics/student.h
 
+first_tests += tests/unit/statistics/test_interval
 unit_tests += \
-    tests/unit/statistics/test_histogram tests/unit/statistics/test_interval \
+    tests/unit/statistics/test_histogram \
     tests/unit/statistics/test_statistics tests/unit/statistics/test_steady
 series = tests/unit/statistics/series.c tests/unit/statistics/series.h
 tests_unit_statistics_test_histogram_SOURCES = tests/unit/statistics/test_histogram.c $(series)

@@ -15,17 +15,12 @@ include tests/gpu/local.mk
 include tests/fuzz/local.mk
 include tests/soak/local.mk
 
-# The tests for a build with --enable-sanitizer=thread.
+# The tests for builds with --enable-sanitizer=address,undefined and =thread.
+check-memory:
+	$(MAKE) $(AM_MAKEFLAGS) check FIRST_TESTS= CLI_TESTS='$(memory_tests)'
 check-threads:
-	@chosen=; \
-	for test in $(TESTS); do \
-	    case ' $(SLOW_TESTS) $(one_thread_tests) ' in \
-	    *" $$test "*) ;; \
-	    *) chosen="$$chosen $$test" ;; \
-	    esac; \
-	done; \
-	$(MAKE) $(AM_MAKEFLAGS) check TESTS="$$chosen"
-.PHONY: check-threads
+	$(MAKE) $(AM_MAKEFLAGS) check FIRST_TESTS= CLI_TESTS='$(thread_tests)'
+.PHONY: check-memory check-threads
 
 # Static analysis, as CI runs it.
 lint:

@@ -12,6 +12,7 @@ orchestrator_results_libresults_a_SOURCES = \
     orchestrator/results/shares.h orchestrator/results/table.c orchestrator/results/table.h \
     orchestrator/results/table_gpus.c
 
+first_tests += tests/unit/results/test_effect
 unit_tests += \
-    tests/unit/results/test_effect tests/unit/results/test_fields tests/unit/results/test_point \
+    tests/unit/results/test_fields tests/unit/results/test_point \
     tests/unit/results/test_scaling
