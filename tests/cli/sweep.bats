@@ -87,10 +87,13 @@ record_complaints() {
       | if $n < $least then . == null
         else . == null or .[0] <= $l[$name] and $l[$name] <= .[1] and .[1] <= $l.max end))' all.jsonl
   points 'all((.iterations >= 3688) == (.latency_us.p999 != null))' all.jsonl
-  points 'all(.interval | (.method == "batch means" or .method == "autoregressive") and .batches >= 5
+  points 'map(select(.ci95_rel != null)) | length > 0 and all(.interval
+    | (.method == "batch means" or .method == "autoregressive") and .batches >= 5
     and .lag1 < 1 and .between_rounds_rel == null and .steady_from_s >= 0)' all.jsonl
-  points 'all(.interval.steady_from_s <= .rounds[0].seconds * 0.05)' all.jsonl
-  points 'all(.interval.recurring_s > 0 and .interval.before_rel > -1)' all.jsonl
+  points 'map(select(.ci95_rel != null))
+    | all(.interval.steady_from_s <= .rounds[0].seconds * 0.05)' all.jsonl
+  points 'map(select(.ci95_rel != null))
+    | all(.interval.recurring_s > 0 and .interval.before_rel > -1)' all.jsonl
   points 'all(.warnings | all((.kind | length > 3) and (.text | length > 20)))' all.jsonl
   points 'all(.phase_us | keys == ["d2h", "h2d", "launch", "sync"])' all.jsonl
   points 'all(. as $p | .phase_us | .h2d + .launch + .sync + .d2h
