@@ -2,6 +2,7 @@
 # Two results files beside each other. The numbers are made by hand, so that each verdict is known.
 
 load helper
+LOOKS_FOR_LEAKS=1
 
 # file NAME [HEADER-CHANGE] <<<POINTS: a results file. A line of POINTS is what differs from a plain
 # point, as fields of a jq object; ids count from 0. A point has five rounds whose interval is as

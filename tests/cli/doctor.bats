@@ -2,6 +2,7 @@
 # Is this machine ready, and if not, what to type.
 
 load helper
+LOOKS_FOR_LEAKS=1
 
 # finding WORD PATTERN: a line of the report.
 finding() {

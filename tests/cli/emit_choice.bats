@@ -3,6 +3,7 @@
 # warns of.
 
 load helper
+LOOKS_FOR_LEAKS=1
 load emit
 
 # add FIELDS...: more points, each like point 3 with the fields of a JSON object. They are numbered

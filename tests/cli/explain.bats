@@ -2,6 +2,7 @@
 # mpsweep explain: what it prints about results made by hand.
 
 load helper
+LOOKS_FOR_LEAKS=1
 
 HEADER='{"type":"header","schema":1,"mpsweep":"0.1.0","gpu":{"name":"NVIDIA H200","uuid":"GPU-00000000-0000-0000-0000-000000000000","sms":132,"emulated":false},"driver":"13.0","topology":"16 cores","plan":9}'
 CALIBRATION='{"type":"calibration","work":{"workload":"builtin","kernels":220,"blocks":5,"threads_per_block":64,"spin":3072,"bytes":1441792,"delay_cycles":0},"single_stream_ips":284,"single_graph_ips":270,"single_stream_cpu_us":560,"single_graph_cpu_us":60,"single_pageable_ips":274,"process_launches_per_s":890000,"gpu_launches_per_s":900000,"graph_kernels_per_s":5000000,"arithmetic_ips":19058,"h2d_bytes_per_s":55e9,"d2h_bytes_per_s":55e9,"both_bytes_per_s":51e9,"process_unsynced_ips":1190,"process_pageable_graph_ips":474,"single_spin_cpu_us":3520,"crowd_workers":8,"crowd_stream_ips":1960,"cpus":16,"sms":132,"seconds":20,"notes":[]}'

@@ -48,8 +48,9 @@ setup() {
   unset XDG_RUNTIME_DIR FAKE_MODE FAKE_LOG DAEMON
   # ThreadSanitizer lets each process sleep for a second at its end.
   export TSAN_OPTIONS=${TSAN_OPTIONS:+$TSAN_OPTIONS:}atexit_sleep_ms=0
-  # The observer comes before AddressSanitizer into a program, and does nothing before it is ready.
-  export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0
+  # The observer comes before AddressSanitizer into a program, and does nothing before it is ready. To
+  # look for leaks doubles what a process costs: unit tests do, and files that set LOOKS_FOR_LEAKS.
+  export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0:detect_leaks=${LOOKS_FOR_LEAKS:-0}
   # Short: the private directory goes below it, and a socket's path is short.
   until
     printf -v TMPDIR '/tmp/mpt.%03x%03x' $((RANDOM % 4096)) $((RANDOM % 4096))

@@ -2,6 +2,7 @@
 # What a job file may have, and how the program refuses the rest.
 
 load helper
+LOOKS_FOR_LEAKS=1
 
 # A bad job file from standard input, and the error about it.
 bad_job() {

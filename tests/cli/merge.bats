@@ -3,6 +3,7 @@
 # them change copies of that.
 
 load helper
+LOOKS_FOR_LEAKS=1
 
 PLAN=(--device emulated --kernels 5 --duration 0.05 --warmup 0.02 --precision 100
   -l threads:1,2,4 -l processes:1,2 -l processes+mps:2 --rounds 1)

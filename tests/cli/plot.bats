@@ -2,6 +2,7 @@
 # Figures from results files.
 
 load helper
+LOOKS_FOR_LEAKS=1
 
 measure() {
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1,2,4 -l processes+mps:1,2 \

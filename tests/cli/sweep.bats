@@ -2,6 +2,7 @@
 # What a sweep measures, prints and writes.
 
 load helper
+LOOKS_FOR_LEAKS=1
 
 ALL_LAYOUTS=(-l threads:1,3 -l processes:2 -l processes+mps:2 -l threads+mps:2 -l hybrid:2x3
   -l hybrid-timesliced:2x2)

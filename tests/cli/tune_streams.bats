@@ -2,6 +2,7 @@
 # mpsweep tune where threads may have several streams, and the CPUs in use have a limit.
 
 load helper
+LOOKS_FOR_LEAKS=1
 
 # A graph of 10 ms, of which the GPU runs 16 at a time.
 export_machine() { export MPSWEEP_EMULATED_MACHINE=graph_kernel_ns=2000000,slots=16; }

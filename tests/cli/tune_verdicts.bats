@@ -2,6 +2,7 @@
 # What mpsweep tune reports of each verdict, and what reads it.
 
 load helper
+LOOKS_FOR_LEAKS=1
 
 TUNE=(tune --device emulated --kernels 5 --bytes 64K --warmup 0.05 --duration 0.1 -q -m pinned
   --launch stream --schedule auto -b near -c default --active-thread-percentage default --streams 1
