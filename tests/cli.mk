@@ -87,13 +87,8 @@ memory_tests = \
     tests/cli/mps.bats \
     tests/cli/explain.bats \
     tests/cli/record.bats \
-    tests/cli/signals.bats \
     tests/cli/plot.bats \
-    tests/cli/emit_servers.bats \
-    tests/cli/calibrate.bats \
     tests/cli/described.bats \
-    tests/cli/program_streams.bats \
-    tests/cli/many_gpus.bats \
     tests/cli/merge.bats \
     tests/cli/doctor.bats \
     tests/cli/partitions.bats \
@@ -111,12 +106,9 @@ thread_tests = \
     tests/cli/sweep.bats \
     tests/cli/openloop.bats \
     tests/cli/streams.bats \
-    tests/cli/record.bats \
     tests/cli/signals.bats \
     tests/cli/observe.bats \
-    tests/cli/program_streams.bats \
-    tests/cli/contexts.bats \
-    tests/cli/mps_run.bats
+    tests/cli/program_streams.bats
 # By distcheck: those that read files of the source tree.
 place_tests = \
     tests/cli/report.bats \
