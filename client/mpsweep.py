@@ -71,11 +71,18 @@ def seed():
     return _number("MPSWEEP_SEED", 0)
 
 
+def _library():
+    """mpsweep names its own. A wheel has one beside this file, for a program that cannot see that."""
+    named = os.environ.get("MPSWEEP_CLIENT_LIBRARY", "libmpsweep-client.so.1")
+    beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "libmpsweep-client.so.1")
+    return beside if os.path.exists(beside) and not os.path.exists(named) else named
+
+
 class _Functions:
     """The library's functions: what may wait gives Python's lock away, what is quick keeps it."""
 
     def __init__(self):
-        name = os.environ.get("MPSWEEP_CLIENT_LIBRARY", "libmpsweep-client.so.1")
+        name = _library()
         try:
             waiting, quick = ctypes.CDLL(name), ctypes.PyDLL(name)
             found = waiting.mpsweep_client_abi()

@@ -57,11 +57,11 @@ manual_pages = mpsweep.1 mpsweep-sweep.1 mpsweep-tune.1 mpsweep-trace.1 mpsweep-
 EXTRA_DIST += $(manual_texts)
 orchestrator/help.$(OBJEXT): $(manual_texts)
 
-# The commit, for --version: written again only where it has changed, and "" outside of a clone.
+# The commit, for --version: written again only where it has changed.
 orchestrator/main.$(OBJEXT): orchestrator/commit.h
 orchestrator/commit.h: FORCE
-	@commit=`test -e $(srcdir)/.git && git -C $(srcdir) rev-parse --short=12 HEAD 2>/dev/null`; \
-	echo "#define BUILD_COMMIT \"$$commit\"" >$@.new; \
+	@set x `$(srcdir)/packaging/version`; \
+	echo "#define BUILD_COMMIT \"$$3\"" >$@.new; \
 	if cmp -s $@.new $@; then rm -f $@.new; else mv -f $@.new $@; fi
 FORCE:
 .PHONY: FORCE

@@ -247,7 +247,7 @@ static int print_help(int count, char **words)
 static int print_version(void)
 {
     puts(PACKAGE_STRING);
-    printf("commit   %s\n", *BUILD_COMMIT ? BUILD_COMMIT : "not known: not built in a clone");
+    printf("commit   %s\n", strcmp(BUILD_COMMIT, "-") != 0 ? BUILD_COMMIT : "not known");
     printf("CUDA     %s\n", BUILD_CUDA);
     printf("kernels  %s\n", BUILD_KERNELS);
     printf("servers  %s\n", BUILD_SERVERS);

@@ -38,7 +38,7 @@ printf '%s\0' "${sources[@]}" |
   xargs -0 -P "$jobs" -I{} bash -c 'tidy "$@"' tidy {} "${flags[@]}"
 
 echo "shellcheck"
-shellcheck quickstart .ci/run autogen.sh kernels/make-ptx tests/*.sh tests/bench/run tests/bench/scale tests/fuzz/run tests/slurm/cluster tests/systemd/machine \
+shellcheck quickstart .ci/run autogen.sh kernels/make-ptx tests/*.sh tests/bench/run tests/bench/scale tests/fuzz/run tests/slurm/cluster tests/systemd/machine packaging/{version,build-deb,build-wheel,check} \
   emit/mps emit/ready orchestrator/completions/mpsweep.bash
 # Templates, without the lines that choose parts of them.
 for script in emit/env-{common.sh,start,stop,check} emit/systemd-{install,check} \

@@ -27,7 +27,7 @@ load helper
     head -1 out | grep -qxE 'mpsweep [0-9]+\.[0-9]+\.[0-9]+'
   done
   commit=$(sed -n 's/^commit *//p' out)
-  grep -qxE '[0-9a-f]{12}|not known: not built in a clone' <<<"$commit"
+  grep -qxE '[0-9a-f]{12}|not known' <<<"$commit"
 }
 
 @test "help about a word: a command, an option, a value" {
