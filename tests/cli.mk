@@ -74,8 +74,8 @@ cli_tests = \
 CLI_TESTS = $(cli_tests)
 
 # Some are repeated elsewhere, where a list takes the place of CLI_TESTS. Under AddressSanitizer
-# (`make check-memory`): one or more of each command, of each kind of worker, and of each way in which
-# these fail. The others have the same lines run in other phases and orders.
+# (`make check-memory`), which doubles what a process costs: those that read and write the most kinds of
+# data, and those in which workers fail.
 memory_tests = \
     tests/cli/faults.bats \
     tests/cli/plugin.bats \
