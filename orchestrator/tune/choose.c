@@ -19,6 +19,14 @@
 /* Started processes may be this many times as many as those that work (turns.h). */
 #define CREW_SHRINKS 4
 
+/* Of those, each next one that a start serves is expected to show as much less that is new: what
+ * one start serves is much alike. */
+#define ALIKE 0.7
+
+/* A program's processes may need much memory of the host: a start has at most this many times as
+ * many as have worked. */
+#define GROWTH_MOST 16
+
 /* A look is not worth it if it is expected to gain less than this share. */
 #define GAIN_LEAST 0.0005
 
@@ -338,6 +346,48 @@ static size_t most_of_a_crew(const struct tune_search *search, double window_s)
                                  : CREW_MOST;
 }
 
+/* The most for its seconds that a start for open[i] is expected to gain, with the layouts that it
+ * serves, too. */
+static double start_rate(const struct choice *choice, size_t i, size_t crew_most,
+                         double seconds_most)
+{
+    const struct tune_search *search = choice->search;
+    const struct tune_candidate *first = &search->candidates[choice->open[i]];
+    double seconds = tune_look_seconds(search, choice->open[i]), gains[DEAR_CREW_MOST] = {0.0};
+    double with_s = held_seconds(&search->costs, search->look_s) + search->costs.search_s;
+    double gain = gain_of(choice, i), rate = gain / seconds, new = ALIKE;
+    size_t count = 0;
+    for (size_t k = 0; k < choice->count; k++) {
+        const struct tune_candidate *one = &search->candidates[choice->open[k]];
+        if (k == i || !may_serve(search, first, one))
+            continue;
+        double more = gain_of(choice, k);
+        size_t at = count < crew_most - 1 ? count++ : count;
+        for (; at > 0 && more > gains[at - 1]; at--)
+            if (at < crew_most - 1)
+                gains[at] = gains[at - 1];
+        if (at < crew_most - 1)
+            gains[at] = more;
+    }
+    for (size_t k = 0; k < count && seconds + with_s <= seconds_most; k++) {
+        gain += new *gains[k];
+        seconds += with_s;
+        new *= ALIKE;
+        rate = fmax(rate, gain / seconds);
+    }
+    return rate;
+}
+
+static bool is_grown(const struct tune_search *search, size_t point)
+{
+    unsigned most = 1;
+    for (size_t i = 0; i < search->known_count; i++) {
+        unsigned processes = search->candidates[search->known[i]].processes;
+        most = processes > most ? processes : most;
+    }
+    return search->candidates[point].processes > GROWTH_MOST * most;
+}
+
 bool tune_choose(struct tune_search *search, double seconds_most, struct tune_batch *batch,
                  bool *too_dear)
 {
@@ -361,10 +411,16 @@ bool tune_choose(struct tune_search *search, double seconds_most, struct tune_ba
                 continue;
             size_t point = choice.open[i];
             double alone_s = tune_look_seconds(search, point);
+            bool starts = search->rules.program && batch->count == 0;
+            if (search->rules.program && is_grown(search, point))
+                continue;
+            double rate = starts && alone_s <= seconds_most
+                              ? start_rate(&choice, i, crew_most, seconds_most)
+                              : gain / alone_s;
             if (alone_s > seconds_most)
                 *too_dear = true;
-            else if (gain / alone_s > first_rate) {
-                first_rate = gain / alone_s;
+            else if (rate > first_rate) {
+                first_rate = rate;
                 first = point;
                 first_s = alone_s;
             }

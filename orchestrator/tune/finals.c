@@ -10,9 +10,11 @@
 #define FINALS_SHARE 0.3
 #define FINAL_LEAST_S 0.2
 
-/* A program's starts may be dear, and its finals are paid for in any case: all rounds if that is
- * not more than this share of the time, and two otherwise; with some to spare, as starts differ. */
+/* A program's starts may be dear, and its finals come before its looks: all rounds if that is not
+ * more than this share of the time, or else two if that is not more than the other; with some to
+ * spare, as starts differ. To confirm one of two layouts is worth less than to see some more. */
 #define DEAR_FINALS_SHARE 0.6
+#define FEW_FINALS_SHARE 0.4
 #define DEAR_FINALS_ROUNDS 2
 #define START_SPARE 1.1
 
@@ -95,15 +97,18 @@ double tune_least_finals_s(const struct tune_search *search)
  * the first layout alone there is nothing to compare: another one is worth more than its rounds. */
 static double dear_reserve_s(const struct tune_search *search, const size_t *leaders, size_t known)
 {
+    if (known == 1 && !search->rules.exhaustive)
+        return 0.0;
     double two_s = leaders_s(search, leaders, known, FINALS_COUNT);
     double all_s = search->rules.rounds_least * two_s;
     unsigned fewest = fewest_rounds(search);
-    if (known > 1 && all_s <= DEAR_FINALS_SHARE * search->budget_s && all_s <= search->left_s)
+    if (all_s <= DEAR_FINALS_SHARE * search->budget_s && all_s <= search->left_s)
         return all_s;
-    if (known > 1 && fewest * two_s <= search->left_s)
+    double few_s = fmin(FEW_FINALS_SHARE * search->budget_s, search->left_s);
+    if (fewest * two_s <= few_s)
         return fewest * two_s;
     double one_s = fewest * leaders_s(search, leaders, known, 1);
-    return one_s <= search->left_s ? one_s : 0.0;
+    return one_s <= few_s ? one_s : 0.0;
 }
 
 double tune_reserve_s(const struct tune_search *search)
@@ -321,7 +326,8 @@ static void begin_finals(struct tune_search *search)
     search->cut |= count < chosen && count < FINALS_COUNT;
     /* One round of all would be all that there is time for. */
     size_t most = chosen;
-    while (most > 1 && most > count && rounds * round_seconds(search, points, most) > search->left_s)
+    while (most > 1 && most > count &&
+           rounds * round_seconds(search, points, most) > search->left_s)
         most--;
     search->finalists = most < chosen ? most : TUNE_FINALISTS;
 }

@@ -280,7 +280,7 @@ static void test_finals_of_a_program_with_dear_starts(void **state)
     /* One start serves more layouts than it would if it were cheap. */
     assert_true(rig_points_asked() > 12);
     /* One layout, as there is no time to compare it; and none. */
-    assert_true(run_program(&costs, 270.0) <= 270.0);
+    assert_true(run_program(&costs, 340.0) <= 340.0);
     assert_true(rig_judge().rounds == 2);
     assert_true(run_program(&costs, 170.0) <= 170.0);
     struct tune_judgement judgement = rig_judge();
@@ -289,6 +289,35 @@ static void test_finals_of_a_program_with_dear_starts(void **state)
     assert_true(judgement.enough_budget_s >= judgement.finals_budget_s);
     assert_true(run_program(&costs, judgement.finals_budget_s) <= judgement.finals_budget_s);
     assert_true(rig_judge().rounds == 2);
+}
+
+/* Where all time goes for four starts nothing is held back to confirm the first layout, which was
+ * only there to be compared with; the next start serves many, and has not more processes than may
+ * find room. */
+static void test_the_second_start_of_a_program(void **state)
+{
+    (void)state;
+    const struct tune_costs costs = {.point_s = 0.2, .start_s = 5.0, .process_s = 0.1};
+    struct tune_rules rules = rig_rules;
+    struct tune_batch batch;
+    unsigned most = 0;
+    rules.program = true;
+    rules.budget_s = 22.0;
+    rig_make_space();
+    for (size_t i = 0; i < rig.count; i++)
+        rig.space[i].processes *= rig.space[i].processes > 1 ? 4 : 1;
+    rig_begin(&rules);
+    tune_search_next(rig.search, 22.0, &costs, &batch);
+    assert_int_equal(batch.count, 1);
+    rig_look(batch.items[0].point, 1.0, 0.001, 1.0, false);
+    tune_search_next(rig.search, 16.5, &costs, &batch);
+    assert_int_equal(batch.stage, TUNE_STAGE_LOOK);
+    assert_true(batch.count >= 5);
+    for (size_t i = 0; i < batch.count; i++) {
+        const struct tune_candidate *one = &rig.space[batch.items[i].point];
+        most = one->processes > most ? one->processes : most;
+    }
+    assert_true(most > 1 && most <= 16);
 }
 
 /* It worked with one thread, and did not start with several: it has one. */
@@ -367,6 +396,7 @@ int main(void)
         cmocka_unit_test_teardown(test_no_time_for_anything, rig_end),
         cmocka_unit_test_teardown(test_finals_get_their_time, rig_end),
         cmocka_unit_test_teardown(test_finals_of_a_program_with_dear_starts, rig_end),
+        cmocka_unit_test_teardown(test_the_second_start_of_a_program, rig_end),
         cmocka_unit_test_teardown(test_a_program_without_threads, rig_end),
         cmocka_unit_test_teardown(test_what_an_earlier_run_measured_is_not_asked_for_again,
                                   rig_end),
