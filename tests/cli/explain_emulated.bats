@@ -3,6 +3,7 @@
 # right limit is a claim about speeds: tests/bench/model.bats.
 
 load helper
+LOOKS_FOR_LEAKS=1
 
 # 5 blocks of 64 threads have something to work on with BYTES.
 ITERATION=(--kernels 20 --spin 3072 --bytes 320K)

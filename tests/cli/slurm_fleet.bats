@@ -3,6 +3,7 @@
 # once, and what one has begun is its own.
 
 load helper
+LOOKS_FOR_LEAKS=1
 load slurm
 
 @test "a fleet's node measures all points; what another node has begun is put aside" {
