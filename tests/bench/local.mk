@@ -10,6 +10,10 @@ tests_bench_tune_bench_SOURCES = tests/bench/tune_bench.c $(tune_machines)
 # And which kinds of layouts are the best there.
 EXTRA_PROGRAMS += tests/bench/tune_kinds
 tests_bench_tune_kinds_SOURCES = tests/bench/tune_kinds.c $(tune_machines)
+# How soon searches find the best layout, among layouts that were all measured.
+EXTRA_PROGRAMS += tests/bench/regret
+CLEANFILES += tests/bench/regret$(EXEEXT)
+tests_bench_regret_SOURCES = tests/bench/regret.c tests/bench/recorded.c tests/bench/recorded.h $(tune_machines)
 # A million lines of results.
 EXTRA_PROGRAMS += tests/bench/make_results
 CLEANFILES += tests/bench/make_results$(EXEEXT)
@@ -31,7 +35,7 @@ bench_programs = tests/bench/bench$(EXEEXT) tests/bench/client$(EXEEXT) tests/be
     tests/bench/tune_bench$(EXEEXT) tests/bench/tune_kinds$(EXEEXT)
 bench_servers = tests/fakes/http-server$(EXEEXT)
 CLEANFILES += $(bench_programs)
-EXTRA_DIST += tests/bench/run tests/bench/tick.py tests/bench/agree.py tests/accuracy/draw tests/accuracy/evaluate tests/accuracy/gaps tests/accuracy/replays tests/accuracy/table
+EXTRA_DIST += tests/bench/run tests/bench/tick.py tests/bench/agree.py tests/accuracy/draw tests/accuracy/evaluate tests/accuracy/gaps tests/accuracy/replays tests/accuracy/space tests/accuracy/spaces/builtin.job tests/accuracy/spaces/detect.job tests/accuracy/spaces/torch.job tests/accuracy/table
 
 bench: all $(bench_programs) $(bench_servers)
 	$(AM_TESTS_ENVIRONMENT) $(top_srcdir)/tests/bench/run

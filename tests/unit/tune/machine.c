@@ -9,11 +9,15 @@
 #include "orchestrator/calibrate/run.h"
 #include "orchestrator/plan/turns.h"
 
+/* On an H200. */
+#define CALIBRATION_S 12.4
+
 void tune_truth_make(const struct tune_family *family, unsigned seed, unsigned workload,
                      struct tune_truth *out)
 {
     family->make(seed, workload, out);
     out->family = family;
+    out->calibration_s = CALIBRATION_S;
 }
 
 double tune_truth_ips(const struct tune_truth *truth, const struct point *point)
@@ -70,9 +74,6 @@ enum status tune_trial_space(const struct tune_truth *truth, struct tune_space *
     return status;
 }
 
-/* On an H200. */
-#define CALIBRATION_S 12.4
-
 /* True iterations/s of what meets the constraints, 0 of all else. */
 static double allowed_ips(const struct tune_truth *truth, const struct point *point,
                           const struct tune_trial *trial)
@@ -82,9 +83,9 @@ static double allowed_ips(const struct tune_truth *truth, const struct point *po
     return late || busy ? 0.0 : tune_truth_ips(truth, point);
 }
 
-static void measure(const struct tune_truth *truth, const struct tune_space *space,
-                    const struct tune_batch *batch, struct tune_search *search, uint64_t *random,
-                    double (*pooled)[2], struct tune_trial *trial)
+void tune_trial_measure(const struct tune_truth *truth, const struct tune_space *space,
+                        const struct tune_batch *batch, uint64_t *random, struct tune_trial *trial,
+                        tune_trial_note *note, void *context)
 {
     const struct plan *plan = &space->plan;
     const struct tune_costs *costs = &truth->costs;
@@ -118,26 +119,39 @@ static void measure(const struct tune_truth *truth, const struct tune_space *spa
         if (index < space->candidates)
             trial->best_measured_ips =
                 fmax(trial->best_measured_ips, allowed_ips(truth, point, trial));
-        if (!batch->fresh) {
-            tune_search_note(search, index, &seen);
-            continue;
-        }
-        /* Percentiles of all rounds together. */
-        double *sums = pooled[index];
-        sums[0] += window_s;
-        sums[1] += seen.p99_us * window_s;
-        double samples = seen.ips * sums[0], wide = 0.5 / sqrt(samples * 0.01);
-        seen.p99_us = sums[1] / sums[0];
-        seen.p99_low_us = seen.p99_us * exp(-wide);
-        seen.p99_high_us = samples > 368.0 ? seen.p99_us * exp(wide) : 0.0;
-        tune_search_note_round(search, index, seen.ips, &seen);
+        note(context, batch, &batch->items[at], &seen);
     }
     free(done);
     free(turns);
 }
 
-static double best_of(const struct tune_truth *truth, const struct tune_space *space,
-                      const struct tune_trial *trial)
+/* Windows and latencies so far of each point. */
+struct tuning {
+    struct tune_search *search;
+    double (*pooled)[2];
+};
+
+static void note_tuned(void *context, const struct tune_batch *batch, const struct tune_item *item,
+                       struct tune_observation *seen)
+{
+    struct tuning *tuning = context;
+    if (!batch->fresh) {
+        tune_search_note(tuning->search, item->point, seen);
+        return;
+    }
+    /* Percentiles of all rounds together. */
+    double *sums = tuning->pooled[item->point];
+    sums[0] += item->window_s;
+    sums[1] += seen->p99_us * item->window_s;
+    double samples = seen->ips * sums[0], wide = 0.5 / sqrt(samples * 0.01);
+    seen->p99_us = sums[1] / sums[0];
+    seen->p99_low_us = seen->p99_us * exp(-wide);
+    seen->p99_high_us = samples > 368.0 ? seen->p99_us * exp(wide) : 0.0;
+    tune_search_note_round(tuning->search, item->point, seen->ips, seen);
+}
+
+double tune_trial_best_ips(const struct tune_truth *truth, const struct tune_space *space,
+                           const struct tune_trial *trial)
 {
     double best = 0.0;
     for (size_t i = 0; i < space->candidates; i++)
@@ -161,7 +175,7 @@ enum status tune_trial_run(const struct tune_truth *truth, const struct tune_spa
                            unsigned seed, struct tune_trial *trial)
 {
     struct calibration calibration;
-    struct tune_search *search = NULL;
+    struct tuning tuning = {NULL};
     struct tune_batch batch;
     uint64_t random = UINT64_C(0x5eed) + seed;
     const struct tune_rules base = {
@@ -171,6 +185,7 @@ enum status tune_trial_run(const struct tune_truth *truth, const struct tune_spa
         .final_s = 1.0,
         .rounds_least = 3,
         .rounds_most = 8,
+        .program = space->job.command != NULL,
     };
     struct tune_rules rules = base;
     rules.budget_s = trial->budget_s;
@@ -178,32 +193,32 @@ enum status tune_trial_run(const struct tune_truth *truth, const struct tune_spa
     trial->sets = 0;
     if (trial->guided) {
         tune_truth_calibrate(truth, seed, &space->plan.points[0], &calibration);
-        trial->seconds = CALIBRATION_S;
+        trial->seconds = truth->calibration_s;
     }
     struct tune_candidate *candidates = tune_space_candidates(
         space, TUNE_THROUGHPUT, trial->guided ? &calibration : NULL, &rules.predicted);
-    double(*pooled)[2] = calloc(space->plan.count + 1, sizeof *pooled);
+    tuning.pooled = calloc(space->plan.count + 1, sizeof *tuning.pooled);
     enum status status = STATUS_MEMORY;
-    if (candidates && pooled)
-        status = tune_search_new(candidates, space->plan.count, &rules, &search);
+    if (candidates && tuning.pooled)
+        status = tune_search_new(candidates, space->plan.count, &rules, &tuning.search);
     while (status == STATUS_OK) {
-        tune_search_next(search, trial->budget_s - trial->seconds, &truth->costs, &batch);
+        tune_search_next(tuning.search, trial->budget_s - trial->seconds, &truth->costs, &batch);
         if (batch.count == 0)
             break;
-        measure(truth, space, &batch, search, &random, pooled, trial);
+        tune_trial_measure(truth, space, &batch, &random, trial, note_tuned, &tuning);
     }
     if (status == STATUS_OK) {
-        tune_search_judge(search, &trial->judgement);
+        tune_search_judge(tuning.search, &trial->judgement);
         size_t winner = trial->judgement.winner;
         trial->space = space->candidates;
         trial->measured = trial->judgement.measured;
-        trial->best_ips = best_of(truth, space, trial);
+        trial->best_ips = tune_trial_best_ips(truth, space, trial);
         trial->won_ips =
             winner == TUNE_NO_POINT ? 0.0 : tune_truth_ips(truth, &space->plan.points[winner]);
         find_equal(truth, space, trial);
     }
-    free(pooled);
+    free(tuning.pooled);
     free(candidates);
-    tune_search_free(search);
+    tune_search_free(tuning.search);
     return status;
 }

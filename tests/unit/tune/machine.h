@@ -15,16 +15,20 @@
 /* kernels, blocks, spin and bytes of the iteration: three of them, of different kinds. */
 #define TUNE_WORKLOADS 3
 
+struct tune_recorded;
+
 struct tune_truth {
     const struct tune_family *family;
     unsigned cpus;
     struct tune_costs costs;
+    double calibration_s;
     unsigned
         kernels; /* of an iteration, and what it copies each way; 0: those of the default job */
     size_t bytes;
     union {
         struct tune_soft soft;
         struct tune_usl usl;
+        const struct tune_recorded *recorded; /* tests/bench/recorded.h */
     };
 };
 
@@ -80,6 +84,18 @@ struct tune_trial {
 };
 enum status tune_trial_run(const struct tune_truth *truth, const struct tune_space *space,
                            unsigned seed, struct tune_trial *trial);
+
+/* True iterations/s of the best that meets the constraints. */
+double tune_trial_best_ips(const struct tune_truth *truth, const struct tune_space *space,
+                           const struct tune_trial *trial);
+
+/* Measures what the budget allows of a batch: adds to the trial's seconds and sets, and hands on
+ * what each window shows. */
+typedef void tune_trial_note(void *context, const struct tune_batch *batch,
+                             const struct tune_item *item, struct tune_observation *seen);
+void tune_trial_measure(const struct tune_truth *truth, const struct tune_space *space,
+                        const struct tune_batch *batch, uint64_t *random, struct tune_trial *trial,
+                        tune_trial_note *note, void *context);
 
 /* The space of its machine for the default job. */
 enum status tune_trial_space(const struct tune_truth *truth, struct tune_space *out);
