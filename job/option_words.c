@@ -3,9 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/text.h"
+
 static const struct option_alias aliases[] = {
-    {"gpu", 'g', OPTION_MPS_GPU, NULL},         {"format", 'f', OPTION_EMIT_TARGET, NULL},
-    {"target", 0, OPTION_TUNE_EMIT, NULL},      {NULL, 'f', OPTION_TRACE_FIGURE, NULL},
+    {"gpu", 'g', OPTION_MPS_GPU, NULL},       {"format", 'f', OPTION_EMIT_TARGET, NULL},
+    {"target", 0, OPTION_TUNE_EMIT, NULL},    {NULL, 'f', OPTION_TRACE_FIGURE, NULL},
     {"json", 0, OPTION_SLURM_FORMAT, "json"},
 };
 
@@ -81,8 +83,9 @@ bool option_meaning(const char *name, unsigned command, char *out, size_t size)
                  meanings[i].value ? meanings[i].value : "");
         return true;
     }
-    const char *nearest = option_nearest(name, command);
-    if (nearest)
-        snprintf(out, size, "'--%s'", nearest);
-    return nearest != NULL;
+    const char *nearest = option_nearest(name, command), *known = option_nearest(name, ~0u);
+    if (!nearest || text_distance(name, known) < text_distance(name, nearest))
+        return false;
+    snprintf(out, size, "'--%s'", nearest);
+    return true;
 }

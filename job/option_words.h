@@ -18,5 +18,6 @@ struct option_alias {
 const struct option_alias *option_alias_find(const char *name, char letter, unsigned command);
 
 /* What an unknown option of the commands means, to be shown after "did you mean": by its meaning,
- * else the nearest name, as in "'--layout processes:N'". False: nothing is near. */
+ * else the nearest name, as in "'--layout processes:N'". False: nothing is near, or an option that
+ * only other commands have is nearer. */
 bool option_meaning(const char *name, unsigned command, char *out, size_t size);

@@ -293,9 +293,16 @@ enum status command_unknown_option(const struct command *command, const char *na
     char meant[64];
     if (option_meaning(name, (unsigned)command->bit | command->also, meant, sizeof meant))
         return status_set(STATUS_USAGE, "unknown option '--%s'; did you mean %s?", name, meant);
-    for (size_t i = 0; i < command_count; i++)
-        if (option_find(name, (unsigned)commands[i].bit))
-            text_append(&text, "%s%s", text.length > 0 ? ", " : "; it belongs to ",
-                        commands[i].name);
+    const char *known = option_nearest(name, ~0u);
+    if (known && strcmp(known, name) == 0)
+        text_append(&text, "; it belongs to ");
+    else if (known)
+        text_append(&text, "; '--%s' belongs to ", known);
+    const char *before = "";
+    for (size_t i = 0; i < command_count && known; i++)
+        if (option_find(known, (unsigned)commands[i].bit)) {
+            text_append(&text, "%s%s", before, commands[i].name);
+            before = ", ";
+        }
     return status_set(STATUS_USAGE, "unknown option '--%s'%s", name, others);
 }

@@ -187,6 +187,8 @@ bad_words() {
 --nothing-like-it            | unknown option '--nothing-like-it' 
 -x                           | unknown option '-x'
 --figure throughput          | unknown option '--figure'; it belongs to trace, plot
+--budget 30s                 | unknown option '--budget'; it belongs to tune 
+--bugdet 30s                 | unknown option '--bugdet'; '--budget' belongs to tune 
 a.job b.job                  | unexpected argument 'b.job'
 --memory                     | --memory needs a value: pinned\|pageable
 -l                           | -l needs a value: NAME:COUNTS
