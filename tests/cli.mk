@@ -71,9 +71,8 @@ cli_tests = \
     tests/cli/failing_calls.bats \
     tests/cli/tune_verdicts.bats \
     tests/cli/container.bats
-CLI_TESTS = $(cli_tests)
 
-# Some are repeated elsewhere, where a list takes the place of CLI_TESTS. Under AddressSanitizer
+# Some are repeated elsewhere, beside short_tests. Under AddressSanitizer
 # (`make check-memory`), which doubles what a process costs: those that run the most lines for their
 # time, beyond those of the unit tests, until all together run 93% of what all tests do.
 memory_tests = \
@@ -106,7 +105,7 @@ thread_tests = \
     tests/cli/signals.bats \
     tests/cli/observe.bats \
     tests/cli/program_streams.bats
-# By distcheck: those that read files of the source tree.
+# From a tarball (`make check-tarball`): those that read files of the source tree.
 place_tests = \
     tests/cli/report.bats \
     tests/cli/compare.bats \
@@ -130,5 +129,5 @@ EXTRA_DIST += $(cli_tests) \
     tests/cli/record-types.awk tests/cli/cluster.bash tests/cli/kubernetes_fields.py \
     tests/slurm/cluster tests/systemd/machine
 if HAVE_BATS
-TESTS += $(CLI_TESTS)
+TESTS += $(cli_tests)
 endif

@@ -15,12 +15,17 @@ include tests/gpu/local.mk
 include tests/fuzz/local.mk
 include tests/soak/local.mk
 
-# The tests for builds with --enable-sanitizer=address,undefined and =thread.
+# All tests but the longest and those of commands, for builds that repeat only some of these: with
+# --enable-sanitizer=address,undefined and =thread, and distcheck. Automake lists programs in TESTS by
+# names of its own, so that no variable of ours could leave them out.
+short_tests = $(filter-out $(first_tests) $(cli_tests),$(TESTS))
 check-memory:
-	$(MAKE) $(AM_MAKEFLAGS) check FIRST_TESTS= CLI_TESTS='$(memory_tests)'
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(memory_tests) $(short_tests)'
 check-threads:
-	$(MAKE) $(AM_MAKEFLAGS) check FIRST_TESTS= CLI_TESTS='$(thread_tests)'
-.PHONY: check-memory check-threads
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(thread_tests) $(short_tests)'
+check-tarball:
+	$(MAKE) $(AM_MAKEFLAGS) distcheck TESTS='$(place_tests) $(short_tests)'
+.PHONY: check-memory check-threads check-tarball
 
 # Static analysis, as CI runs it.
 lint:

@@ -20,8 +20,7 @@ tune_machines = \
 
 unit_tests += tests/unit/tune/test_bounds tests/unit/tune/test_costs tests/unit/tune/test_gp \
     tests/unit/tune/test_search tests/unit/tune/test_space
-first_tests += tests/unit/tune/test_machines
-unit_tests += tests/unit/tune/test_families
+first_tests += tests/unit/tune/test_machines tests/unit/tune/test_families
 tests_unit_tune_test_families_SOURCES = tests/unit/tune/test_families.c $(tune_machines)
 tests_unit_tune_test_bounds_SOURCES = tests/unit/tune/test_bounds.c tests/unit/tune/rig.c tests/unit/tune/rig.h
 tests_unit_tune_test_costs_SOURCES = tests/unit/tune/test_costs.c
