@@ -378,7 +378,8 @@ static double start_rate(const struct choice *choice, size_t i, size_t crew_most
     return rate;
 }
 
-static bool is_grown(const struct tune_search *search, size_t point)
+/* More processes than may find room. */
+static bool outgrows(const struct tune_search *search, size_t point)
 {
     unsigned most = 1;
     for (size_t i = 0; i < search->known_count; i++) {
@@ -412,7 +413,7 @@ bool tune_choose(struct tune_search *search, double seconds_most, struct tune_ba
             size_t point = choice.open[i];
             double alone_s = tune_look_seconds(search, point);
             bool starts = search->rules.program && batch->count == 0;
-            if (search->rules.program && is_grown(search, point))
+            if (search->rules.program && outgrows(search, point))
                 continue;
             double rate = starts && alone_s <= seconds_most
                               ? start_rate(&choice, i, crew_most, seconds_most)
