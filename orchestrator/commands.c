@@ -286,6 +286,11 @@ const struct option_row *command_option(const struct command *command, const cha
     return alias ? &option_table[alias->id] : row;
 }
 
+/* An option of another command is meant with at most one slip in three letters, and where there are
+ * at least four. */
+#define LETTERS_OF_A_SLIP 3
+#define SHORT 4
+
 enum status command_unknown_option(const struct command *command, const char *name)
 {
     char others[256] = "";
@@ -294,7 +299,11 @@ enum status command_unknown_option(const struct command *command, const char *na
     if (option_meaning(name, (unsigned)command->bit | command->also, meant, sizeof meant))
         return status_set(STATUS_USAGE, "unknown option '--%s'; did you mean %s?", name, meant);
     const char *known = option_nearest(name, ~0u);
-    if (known && strcmp(known, name) == 0)
+    unsigned distance = known ? text_distance(name, known) : 0;
+    /* Of a short word nearly every other one is near. */
+    if (distance * LETTERS_OF_A_SLIP > strlen(name) || (distance > 0 && strlen(name) < SHORT))
+        known = NULL;
+    if (known && distance == 0)
         text_append(&text, "; it belongs to ");
     else if (known)
         text_append(&text, "; '--%s' belongs to ", known);

@@ -12,11 +12,13 @@
 
 /* A program's starts may be dear, and its finals come before its looks: all rounds if that is not
  * more than this share of the time, or else two if that is not more than the other; with some to
- * spare, as starts differ. To confirm one of two layouts is worth less than to see some more. */
+ * spare, as starts differ, and the few more than the many. To confirm one of two layouts is worth
+ * less than to see some more. */
 #define DEAR_FINALS_SHARE 0.6
 #define FEW_FINALS_SHARE 0.4
 #define DEAR_FINALS_ROUNDS 2
 #define START_SPARE 1.1
+#define FEW_STARTS_SPARE 1.25
 
 /* Finalists are chosen among this many. */
 #define FINALISTS_FROM 12
@@ -80,7 +82,7 @@ static double leaders_s(const struct tune_search *search, const size_t *leaders,
     double sum = 0.0;
     for (size_t i = 0; i < count; i++)
         sum += round_seconds(search, &leaders[i < known ? i : known - 1], 1);
-    return START_SPARE * sum;
+    return sum;
 }
 
 double tune_least_finals_s(const struct tune_search *search)
@@ -90,7 +92,8 @@ double tune_least_finals_s(const struct tune_search *search)
     struct tune_search usual = *search;
     usual.final_s = search->rules.final_s;
     return known == 0 ? 0.0
-                      : fewest_rounds(search) * leaders_s(&usual, leaders, known, FINALS_COUNT);
+                      : FEW_STARTS_SPARE * fewest_rounds(search) *
+                            leaders_s(&usual, leaders, known, FINALS_COUNT);
 }
 
 /* The finals that the time is good for; where it is not for any, nothing is held back for them. Of
@@ -100,15 +103,15 @@ static double dear_reserve_s(const struct tune_search *search, const size_t *lea
     if (known == 1 && !search->rules.exhaustive)
         return 0.0;
     double two_s = leaders_s(search, leaders, known, FINALS_COUNT);
-    double all_s = search->rules.rounds_least * two_s;
-    unsigned fewest = fewest_rounds(search);
+    double one_s = leaders_s(search, leaders, known, 1);
+    double all_s = START_SPARE * search->rules.rounds_least * two_s;
+    double few = FEW_STARTS_SPARE * fewest_rounds(search);
+    double few_s = fmin(FEW_FINALS_SHARE * search->budget_s, search->left_s);
     if (all_s <= DEAR_FINALS_SHARE * search->budget_s && all_s <= search->left_s)
         return all_s;
-    double few_s = fmin(FEW_FINALS_SHARE * search->budget_s, search->left_s);
-    if (fewest * two_s <= few_s)
-        return fewest * two_s;
-    double one_s = fewest * leaders_s(search, leaders, known, 1);
-    return one_s <= few_s ? one_s : 0.0;
+    if (few * two_s <= few_s)
+        return few * two_s;
+    return few * one_s <= few_s ? few * one_s : 0.0;
 }
 
 double tune_reserve_s(const struct tune_search *search)

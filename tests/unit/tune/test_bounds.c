@@ -280,12 +280,12 @@ static void test_finals_of_a_program_with_dear_starts(void **state)
     /* One start serves more layouts than it would if it were cheap. */
     assert_true(rig_points_asked() > 12);
     /* One layout, as there is no time to compare it; and none. */
-    assert_true(run_program(&costs, 340.0) <= 340.0);
-    assert_true(rig_judge().rounds == 2);
+    assert_true(run_program(&costs, 390.0) <= 390.0);
+    assert_true(rig_judge().rounds >= 2);
     assert_true(run_program(&costs, 170.0) <= 170.0);
     struct tune_judgement judgement = rig_judge();
     assert_true(judgement.rounds == 0 && judgement.verdict == TUNE_UNFINISHED);
-    assert_true(judgement.finals_budget_s > 360.0 && judgement.finals_budget_s < 400.0);
+    assert_true(judgement.finals_budget_s > 390.0 && judgement.finals_budget_s < 440.0);
     assert_true(judgement.enough_budget_s >= judgement.finals_budget_s);
     assert_true(run_program(&costs, judgement.finals_budget_s) <= judgement.finals_budget_s);
     assert_true(rig_judge().rounds == 2);
