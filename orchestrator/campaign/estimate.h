@@ -7,10 +7,11 @@
 #include "orchestrator/plan/plan.h"
 #include "orchestrator/round/round.h"
 
-/* What a point costs beside its window, in seconds: getting ready, with streams, buffers and a graph
- * for each iteration in flight, one after the other (measured on H200s and an H100: 0.6 s for 64,
- * 0.9 s for 128); and, unless it has the workers of another one, starting and ending them, making
- * one context after the other (on an H200: 16 MPS processes 1.5 s, 48 processes 7 s). */
+/* What a point costs beside its window, in seconds: getting ready, with streams, buffers and a
+ * graph for each iteration in flight, one after the other (on H200s 0.6 s for 64 and 0.9 s for 128,
+ * on an H100 two thirds of that); and, unless it has the workers of another one, starting and
+ * ending them, making one context after the other (on an H200: 16 MPS processes 1.5 s, 48 processes
+ * 7 s). */
 #define ESTIMATE_POINT_S 0.1
 #define ESTIMATE_IN_FLIGHT_S 0.007
 #define ESTIMATE_START_S 0.4

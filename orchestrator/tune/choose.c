@@ -19,8 +19,8 @@
 /* Started processes may be this many times as many as those that work (turns.h). */
 #define CREW_SHRINKS 4
 
-/* Of those, each next one that a start serves is expected to show as much less that is new: what
- * one start serves is much alike. */
+/* What one start serves is much alike: the gain of each further layout counts this share of that of
+ * the one before. */
 #define ALIKE 0.7
 
 /* A program's processes may need much memory of the host: a start has at most this many times as
@@ -378,7 +378,7 @@ static double start_rate(const struct choice *choice, size_t i, size_t crew_most
     return rate;
 }
 
-/* More processes than may find room. */
+/* Whether a point has more processes than may be started yet. */
 static bool outgrows(const struct tune_search *search, size_t point)
 {
     unsigned most = 1;

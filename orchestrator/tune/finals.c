@@ -96,11 +96,22 @@ double tune_least_finals_s(const struct tune_search *search)
                             leaders_s(&usual, leaders, known, FINALS_COUNT);
 }
 
+double tune_least_budget_s(const struct tune_search *search)
+{
+    size_t leaders[FINALS_COUNT + 1];
+    size_t known = tune_leaders(search, leaders, FINALS_COUNT);
+    if (known == 0 || !are_finals_dear(search))
+        return 0.0;
+    double round_s = leaders_s(search, leaders, known, 1);
+    return FEW_STARTS_SPARE * fewest_rounds(search) * round_s / FEW_FINALS_SHARE;
+}
+
 /* The finals that the time is good for; where it is not for any, nothing is held back for them. Of
- * the first layout alone there is nothing to compare: another one is worth more than its rounds. */
+ * the first layout alone there is nothing to compare: another one is worth more than its rounds,
+ * unless others fail. */
 static double dear_reserve_s(const struct tune_search *search, const size_t *leaders, size_t known)
 {
-    if (known == 1 && !search->rules.exhaustive)
+    if (known == 1 && search->refused_count == 0 && !search->rules.exhaustive)
         return 0.0;
     double two_s = leaders_s(search, leaders, known, FINALS_COUNT);
     double one_s = leaders_s(search, leaders, known, 1);

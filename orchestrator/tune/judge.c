@@ -363,6 +363,7 @@ static void look_ahead(struct tune_search *search, bool doubt, struct tune_judge
     double finals_s = tune_least_finals_s(search);
     double look_s = tune_look_seconds(search, out->winner);
     out->finals_budget_s = whole_s - search->budget_s + LOOKS_BEFORE * look_s + finals_s;
+    out->finals_budget_s = fmax(out->finals_budget_s, tune_least_budget_s(search));
     /* What there was, was not enough. */
     if (out->finals_budget_s <= whole_s)
         out->finals_budget_s = whole_s + finals_s;

@@ -159,6 +159,9 @@ double tune_reserve_s(const struct tune_search *search);
 /* Seconds of the shortest finals that compare layouts. 0: nothing works. */
 double tune_least_finals_s(const struct tune_search *search);
 
+/* The budget of which these may take their share; 0: any. */
+double tune_least_budget_s(const struct tune_search *search);
+
 /* One round of those that may still win, as many as there are places and time for. False: it is
  * over. */
 bool tune_add_round(struct tune_search *search, struct tune_batch *batch);

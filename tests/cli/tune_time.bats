@@ -163,7 +163,7 @@ late_has_finals() {
   expect 0 "$MPSWEEP" "${LATE[@]}" --budget "$2s" -- ./late "${@:3}" && has_finals
 }
 
-@test "a program whose start takes a tenth of the budget comes to its finals" {
+@test "a program whose start takes an eleventh of the budget comes to its finals" {
   judged late_has_finals 4 44 "$MPSWEEP_BUILD_DIR/examples/program/ticker" 20000
   # The first start is that of one worker; one start serves several layouts.
   jq -se 'map(select(.type == "point"))[0] | .processes == 1 and .threads == 1' r.jsonl

@@ -236,6 +236,17 @@ static void test_finals_get_their_time(void **state)
     assert_true(rig_judge().rounds >= 3);
 }
 
+/* Of a start that serves all these. */
+static double start_of(const struct tune_costs *costs, const struct tune_item *items, size_t count)
+{
+    unsigned most = 0;
+    for (size_t i = 0; i < count; i++) {
+        unsigned processes = rig.space[items[i].point].processes;
+        most = processes > most ? processes : most;
+    }
+    return costs->start_s + costs->process_s * most;
+}
+
 /* Runs a search among layouts of a program whose starts take long: those of a batch of looks share
  * one. Returns the seconds that it took. */
 static double run_program(const struct tune_costs *costs, double budget_s)
@@ -252,11 +263,11 @@ static double run_program(const struct tune_costs *costs, double budget_s)
         if (batch.count == 0 || batch.stage == TUNE_STAGE_NAIVE)
             return spent_s;
         if (!batch.fresh)
-            spent_s += costs->start_s;
+            spent_s += start_of(costs, batch.items, batch.count);
         for (size_t i = 0; i < batch.count; i++) {
             size_t point = batch.items[i].point;
             double seconds = batch.items[i].window_s + costs->point_s;
-            spent_s += seconds + (batch.fresh ? costs->start_s : 0.0);
+            spent_s += seconds + (batch.fresh ? start_of(costs, &batch.items[i], 1) : 0.0);
             rig_look(point, surface_hill(&rig.space[point]), 0.001, 1.0, batch.fresh);
         }
         assert_true(++rig.steps < 1000);
@@ -279,7 +290,7 @@ static void test_finals_of_a_program_with_dear_starts(void **state)
     }
     /* One start serves more layouts than it would if it were cheap. */
     assert_true(rig_points_asked() > 12);
-    /* One layout, as there is no time to compare it; and none. */
+    /* Of the best layout at least, as there is little time to compare it; and none. */
     assert_true(run_program(&costs, 390.0) <= 390.0);
     assert_true(rig_judge().rounds >= 2);
     assert_true(run_program(&costs, 170.0) <= 170.0);
@@ -289,6 +300,39 @@ static void test_finals_of_a_program_with_dear_starts(void **state)
     assert_true(judgement.enough_budget_s >= judgement.finals_budget_s);
     assert_true(run_program(&costs, judgement.finals_budget_s) <= judgement.finals_budget_s);
     assert_true(rig_judge().rounds == 2);
+    /* Where the best starts much later than others do, too. */
+    const struct tune_costs uneven = {.point_s = 0.2, .start_s = 6.0, .process_s = 3.0};
+    run_program(&uneven, 60.0);
+    judgement = rig_judge();
+    assert_true(judgement.rounds == 0 && judgement.finals_budget_s > 60.0);
+    run_program(&uneven, judgement.finals_budget_s);
+    assert_true(rig_judge().rounds >= 2);
+}
+
+/* What is left of a program of which one layout alone works is for its rounds. */
+static void test_finals_of_the_only_layout(void **state)
+{
+    (void)state;
+    const struct tune_costs costs = {.point_s = 0.2, .start_s = 10.0};
+    struct tune_rules rules = rig_rules;
+    struct tune_batch batch;
+    double spent_s = 0.0;
+    rules.program = true;
+    rules.budget_s = 100.0;
+    rig_make_space();
+    rig_begin(&rules);
+    for (;;) {
+        tune_search_next(rig.search, 100.0 - spent_s, &costs, &batch);
+        if (batch.count == 0 || batch.stage == TUNE_STAGE_NAIVE)
+            break;
+        const struct tune_candidate *first = &rig.space[batch.items[0].point];
+        bool works = first->naive;
+        spent_s += costs.start_s + batch.items[0].window_s + costs.point_s;
+        rig_look(batch.items[0].point, works ? 1.0 : -1.0, 0.001, 1.0, batch.fresh);
+        assert_true(++rig.steps < 1000);
+    }
+    assert_true(spent_s <= 100.0);
+    assert_true(rig_judge().rounds >= 2);
 }
 
 /* Where all time goes for four starts nothing is held back to confirm the first layout, which was
@@ -396,6 +440,7 @@ int main(void)
         cmocka_unit_test_teardown(test_no_time_for_anything, rig_end),
         cmocka_unit_test_teardown(test_finals_get_their_time, rig_end),
         cmocka_unit_test_teardown(test_finals_of_a_program_with_dear_starts, rig_end),
+        cmocka_unit_test_teardown(test_finals_of_the_only_layout, rig_end),
         cmocka_unit_test_teardown(test_the_second_start_of_a_program, rig_end),
         cmocka_unit_test_teardown(test_a_program_without_threads, rig_end),
         cmocka_unit_test_teardown(test_what_an_earlier_run_measured_is_not_asked_for_again,
