@@ -39,6 +39,12 @@ static bool is_limit(int refused)
            refused == CUDA_MPS_MAX_CLIENTS_REACHED || refused == CUDA_MPS_MAX_CONNECTIONS_REACHED;
 }
 
+bool mps_limits_refused(int cuda_error, const char *error)
+{
+    return is_limit(cuda_error) &&
+           (strstr(error, "cuDevicePrimaryCtxRetain") || strstr(error, "cuCtxCreate"));
+}
+
 const struct mps_limits_row *mps_limits_beyond(const struct mps_limits *limits,
                                                const struct point *point)
 {

@@ -51,6 +51,10 @@ unsigned mps_limits_queue_budget(const struct mps_limits *limits);
 const struct mps_limits_row *mps_limits_beyond(const struct mps_limits *limits,
                                                const struct point *point);
 
+/* Whether a client that failed with this code and text got no context because there are too many
+ * clients or queues. */
+bool mps_limits_refused(int cuda_error, const char *error);
+
 /* Why that row rules the point out, as the error of its record. Returns text. */
 const char *mps_limits_why(const struct mps_limits *limits, const struct mps_limits_row *row,
                            const struct point *point, char *text, size_t size);

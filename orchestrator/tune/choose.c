@@ -74,18 +74,29 @@ static unsigned streams_of(const struct tune_candidate *one)
     return one->streams > 1 ? one->streams : 1;
 }
 
-/* What the driver refused it also refuses to more of the same. */
-static bool is_beyond_refused(const struct tune_search *search, size_t point)
+/* All queues of all clients together are limited, whatever the clients do with them. */
+static bool has_as_many_queues(const struct tune_candidate *one, const struct tune_candidate *other)
+{
+    return one->processes >= other->processes &&
+           one->processes * one->connections >= other->processes * other->connections;
+}
+
+static bool is_more_of(const struct tune_candidate *one, const struct tune_candidate *other)
+{
+    return one->processes >= other->processes && one->threads >= other->threads &&
+           streams_of(one) >= streams_of(other) && one->connections >= other->connections &&
+           one->axes[TUNE_AXIS_LAUNCH] == other->axes[TUNE_AXIS_LAUNCH];
+}
+
+bool tune_search_is_beyond(const struct tune_search *search, size_t point)
 {
     const struct tune_candidate *one = &search->candidates[point];
     for (size_t i = 0; i < search->refused_count; i++) {
         const struct tune_candidate *other = &search->candidates[search->refused[i]];
-        const struct tune_state *state = &search->states[search->refused[i]];
-        if (state->seen.outcome == TUNE_INFEASIBLE &&
+        const struct tune_observation *seen = &search->states[search->refused[i]].seen;
+        if (seen->outcome == TUNE_INFEASIBLE && search->states[point].knowledge == TUNE_UNTRIED &&
             one->axes[TUNE_AXIS_MPS] == other->axes[TUNE_AXIS_MPS] &&
-            one->processes >= other->processes && one->threads >= other->threads &&
-            streams_of(one) >= streams_of(other) && one->connections >= other->connections &&
-            one->axes[TUNE_AXIS_LAUNCH] == other->axes[TUNE_AXIS_LAUNCH])
+            (is_more_of(one, other) || (seen->crowded && has_as_many_queues(one, other))))
             return true;
     }
     return false;
@@ -143,7 +154,7 @@ static bool is_open(const struct tune_search *search, size_t best, size_t point)
     const struct tune_candidate *one = &search->candidates[point];
     if (search->states[point].knowledge != TUNE_UNTRIED || one->excluded || one->outside)
         return false;
-    if (is_beyond_refused(search, point))
+    if (tune_search_is_beyond(search, point))
         return false;
     if (search->rules.max_p99_us > 0.0 && one->mean_us > LATENCY_SLACK * search->rules.max_p99_us)
         return false;

@@ -20,6 +20,10 @@
 #define START_SPARE 1.1
 #define FEW_STARTS_SPARE 1.25
 
+/* A start that is paid for is worth a window of this share of it, where there is time: what a round
+ * shows alone may be one of two levels of its host. */
+#define FINAL_START_SHARE 0.3
+
 /* Finalists are chosen among this many. */
 #define FINALISTS_FROM 12
 
@@ -271,6 +275,16 @@ static bool fit_windows(struct tune_search *search, const size_t *points, size_t
            rounds * round_seconds(search, points, count) <= search->left_s;
 }
 
+/* Longer windows, of what is left over and not needed for starts that take longer. */
+static void lengthen_windows(struct tune_search *search, const size_t *points, size_t count,
+                             unsigned rounds)
+{
+    double spare_s = search->left_s - START_SPARE * rounds * round_seconds(search, points, count);
+    double most_s = FINAL_START_SHARE * search->costs.start_s - search->final_s;
+    if (search->rules.final_grows && count > 0 && spare_s > 0.0)
+        search->final_s += fmax(0.0, fmin(spare_s / (rounds * (double)count), most_s));
+}
+
 /* As many finalists as have time for all rounds; or two with fewer rounds, or one. */
 static void begin_dear_finals(struct tune_search *search, const size_t *points, size_t chosen)
 {
@@ -283,6 +297,7 @@ static void begin_dear_finals(struct tune_search *search, const size_t *points, 
         while (count > 0 && !fit_windows(search, points, count, rounds))
             count--;
     }
+    lengthen_windows(search, points, count, rounds);
     search->finalists = count;
     search->cut |= count < chosen && count < FINALS_COUNT;
 }

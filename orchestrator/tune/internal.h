@@ -30,7 +30,7 @@ struct tune_pace {
     uint64_t warmup_ns;   /* of windows before the finals */
     double stop_s;        /* the longest that workers were seen to take to stop */
     double iteration_s;   /* mean time of an iteration where that is shortest; 0: not known */
-    double ending_s;      /* the longest that a program was seen to take to end */
+    double ending_s;      /* of processes; of a program the longest that was seen */
     struct start_costs starts;
     bool tried;     /* a start was made in this run, */
     bool known;     /* and one was seen to get ready, in this run or an earlier one */

@@ -402,6 +402,12 @@ void tune_search_judge(struct tune_search *search, struct tune_judgement *out)
     out->value = estimate.value;
     out->low = estimate.value * exp(-estimate.below);
     out->high = estimate.value * exp(estimate.above);
+    /* Few rounds that agree by luck show less of what differs than their windows do. */
+    const struct tune_observation *seen = &search->states[out->winner].seen;
+    if (seen->low > 0.0 && isfinite(seen->high)) {
+        out->low = fmin(out->low, seen->low);
+        out->high = fmax(out->high, seen->high);
+    }
     out->reached_share = share_reached(search, out->value);
     find_next(search, pool, count, out);
     /* A winner is better than all others beyond doubt. */

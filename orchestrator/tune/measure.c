@@ -7,6 +7,7 @@
 #include "orchestrator/campaign/saturation.h"
 #include "orchestrator/record/record.h"
 #include "orchestrator/results/point.h"
+#include "orchestrator/session/mps_limits.h"
 #include "orchestrator/tune/internal.h"
 
 /* Between two sets of processes of one layout there is more than a window's interval shows. */
@@ -84,6 +85,9 @@ static void observe_all(const struct tune *tune, const json_t *record, struct tu
     double joules = positive(json_object_get(record, "telemetry"), "joules_per_iteration");
     bool refused = strcmp(text_at(record, "status"), "infeasible") == 0;
     *out = (struct tune_observation){.outcome = refused ? TUNE_INFEASIBLE : TUNE_FAILED};
+    out->crowded =
+        refused && json_is_true(json_object_get(record, "mps")) &&
+        mps_limits_refused((int)number_at(record, "cuda_error"), text_at(record, "error"));
     if (!point_is_measured(record))
         return;
     out->outcome = over_memory(tune, record) ? TUNE_INFEASIBLE : TUNE_MEASURED;
@@ -99,7 +103,8 @@ static void observe_all(const struct tune *tune, const json_t *record, struct tu
     double half = FEW_REL / sqrt(1.0 + positive(record, "iterations"));
     if (json_is_number(interval))
         half = json_number_value(interval);
-    half = hypot(half, BETWEEN_REL);
+    if (json_array_size(json_object_get(record, "rounds")) < 2)
+        half = hypot(half, BETWEEN_REL);
     if (tune->objective == TUNE_P99 && out->p99_low_us > 0.0) {
         out->low = 1e6 / out->p99_high_us;
         out->high = 1e6 / out->p99_low_us;
@@ -374,8 +379,11 @@ enum status tune_measure(struct tune *tune, const struct tune_batch *batch)
         tune->points[point].index = batch->items[i].point;
     }
     status = turns_make(plan, done, seed, tune->batches++, reuse, turns, &count);
+    bool may_skip = batch->stage == TUNE_STAGE_LOOK && !tune->rules.exhaustive;
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {
         status = session_check_signals(&campaign->session);
+        if (may_skip && tune_search_is_beyond(tune->search, tune->points[turns[i].point].index))
+            continue;
         if (status == STATUS_OK)
             status = measure_point(tune, &turns[i], batch->stage);
     }

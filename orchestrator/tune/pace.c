@@ -179,13 +179,10 @@ void tune_pace_learn_start(struct tune *tune, const struct point *point, double 
     tune->costs.process_s = pace->starts.process_s * point_gpus(point);
 }
 
-/* A program may need long to end. Our own workers do not: that counts with each of their windows.
- */
-static double ending_of(const struct tune *tune, const struct point *point,
-                        const struct round_result *round)
+/* What ending its processes took, where they serve no other point: it is part of a start's cost. */
+static double ending_of(const struct tune *tune, const struct round_result *round)
 {
-    bool ended = tune->campaign.crew.pool.count == 0;
-    return ended && point_is_program(point) ? round->stop_s : 0.0;
+    return tune->campaign.crew.pool.count == 0 ? round->stop_s : 0.0;
 }
 
 void tune_pace_learn(struct tune *tune, const struct point *point, enum tune_stage stage,
@@ -193,12 +190,17 @@ void tune_pace_learn(struct tune *tune, const struct point *point, enum tune_sta
 {
     struct tune_pace *pace = &tune->pace;
     double ready_s = round->reused ? 0.0 : round->ready_s;
-    double ending_s = ending_of(tune, point, round);
+    double ending_s = ending_of(tune, round);
     double iteration_s = histogram_quantile_ns(&round->latency, 0.5) / 1e9;
     pace->tried = true;
     if (round->status != STATUS_OK)
         return;
-    pace->ending_s = fmax(pace->ending_s, ending_s);
+    /* A program may need long to end, now and then; our own workers take as long as they are many.
+     */
+    if (point_is_program(point))
+        pace->ending_s = fmax(pace->ending_s, ending_s);
+    else if (ending_s > 0.0)
+        learn(&pace->ending_s, ending_s);
     if (!round->reused)
         tune_pace_learn_start(tune, point, ready_s);
     double rest_s = seconds - window_s - ready_s - ending_s;

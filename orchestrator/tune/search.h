@@ -46,6 +46,7 @@ struct tune_rules {
     double max_p99_us, max_cpus;        /* 0: no such constraint */
     double window_s;                    /* of a first look */
     double final_s;                     /* of the finals */
+    bool final_grows;                   /* a program's may be longer, to suit its start */
     unsigned rounds_least, rounds_most; /* of the finals */
     unsigned rounds_unsure;             /* as long as the best may or may not meet a limit */
     double budget_s;                    /* of all that was done and will be; 0: not known */
@@ -81,6 +82,7 @@ struct tune_observation {
     double cpus;                            /* in use; 0: not known */
     bool beaten;                            /* it holds less than the best: the value is a guess */
     bool unready;                           /* TUNE_FAILED: its workers did not get ready */
+    bool crowded; /* TUNE_INFEASIBLE: over MPS the driver had no room for another client */
 };
 
 enum tune_stage {
@@ -131,6 +133,10 @@ void tune_search_next(struct tune_search *search, double seconds_left,
  * seconds_left allow them. 0: no layout is known to work, or there is no time for any finals. */
 double tune_search_reserve_s(const struct tune_search *search, double seconds_left,
                              const struct tune_costs *costs);
+
+/* Whether the driver would refuse a point that was not tried, as it refused less: that may have
+ * come to light since the batch was chosen. */
+bool tune_search_is_beyond(const struct tune_search *search, size_t point);
 
 /* What a window, or an earlier run, showed of a point. */
 void tune_search_note(struct tune_search *search, size_t point,

@@ -70,6 +70,7 @@ static enum status check_options(struct tune *tune)
         .max_cpus = chosen_or(options, OPTION_MAX_CPUS, 0.0),
         .window_s = fmin(duration_s, fmax(LOOK_SHARE * duration_s, LOOK_LEAST_S)),
         .final_s = duration_s,
+        .final_grows = options->values[OPTION_DURATION].rank == 0,
         .rounds_least = rounds_given && rounds < ROUNDS_LEAST ? rounds : ROUNDS_LEAST,
         .rounds_most = rounds_given ? rounds : ROUNDS_MOST,
         .rounds_unsure = rounds_given ? rounds : ROUNDS_UNSURE,

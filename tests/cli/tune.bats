@@ -266,6 +266,19 @@ alone_is_fastest() {
 
 # -- bad input -------------------------------------------------------------------------------------
 
+@test "where clients found no room, as many queues of others are not tried" {
+  local layouts=(-l "processes+mps:1,2,4,8,16" -l "hybrid:2x2,4x2,8x2,16x2,8x4,16x4")
+  expect 0 "$MPSWEEP" "${BASE[@]}" "${layouts[@]}" --duration 0.1 -c 16,32 --budget 30s \
+    --max-processes 16 --max-threads 4 -o r.jsonl
+  points 'map(select(.status == "infeasible")) | length >= 1 and all(.cuda_error == 2)' r.jsonl
+  points 'map(select(.status == "infeasible")) | sort_by(.tune.order) as $all
+    | all(range(1; $all | length); . as $i | $all[$i] as $one | all($all[:$i][];
+        .processes > $one.processes
+        or .processes * .connections > $one.processes * $one.connections))' r.jsonl
+  # Those with room are.
+  points 'map(select(.status == "ok" and .mps)) | length >= 2' r.jsonl
+}
+
 @test "what makes no sense is refused, and nothing is left" {
   local tune=("$MPSWEEP" tune --device emulated -o no.jsonl)
   refused "'0' is not a value of budget: it takes a time from 1 to 86400 s" "${tune[@]}" --budget 0

@@ -12,6 +12,9 @@
 /* On an H200. */
 #define CALIBRATION_S 12.4
 
+/* What a start that is refused takes beside that of one that works, on an H100. */
+#define REFUSED_S 2.5
+
 void tune_truth_make(const struct tune_family *family, unsigned seed, unsigned workload,
                      struct tune_truth *out)
 {
@@ -103,6 +106,8 @@ void tune_trial_measure(const struct tune_truth *truth, const struct tune_space 
         size_t index = turns[i].point, at = 0;
         while (batch->items[at].point != index)
             at++;
+        if (trial->search && !batch->fresh && tune_search_is_beyond(trial->search, index))
+            continue;
         double window_s = batch->items[at].window_s;
         const struct point *point = &plan->points[index];
         struct tune_observation seen;
@@ -116,6 +121,10 @@ void tune_trial_measure(const struct tune_truth *truth, const struct tune_space 
         trial->seconds += cost;
         trial->sets += starts;
         tune_truth_look(truth, point, window_s, trial->sets, random, &seen);
+        if (seen.outcome == TUNE_INFEASIBLE) {
+            trial->seconds = fmin(trial->seconds + REFUSED_S, trial->budget_s);
+            started = false;
+        }
         if (index < space->candidates)
             trial->best_measured_ips =
                 fmax(trial->best_measured_ips, allowed_ips(truth, point, trial));
@@ -185,6 +194,7 @@ enum status tune_trial_run(const struct tune_truth *truth, const struct tune_spa
         .final_s = 1.0,
         .rounds_least = 3,
         .rounds_most = 8,
+        .final_grows = true,
         .program = space->job.command != NULL,
     };
     struct tune_rules rules = base;
@@ -201,6 +211,7 @@ enum status tune_trial_run(const struct tune_truth *truth, const struct tune_spa
     enum status status = STATUS_MEMORY;
     if (candidates && tuning.pooled)
         status = tune_search_new(candidates, space->plan.count, &rules, &tuning.search);
+    trial->search = tuning.search;
     while (status == STATUS_OK) {
         tune_search_next(tuning.search, trial->budget_s - trial->seconds, &truth->costs, &batch);
         if (batch.count == 0)
@@ -217,6 +228,7 @@ enum status tune_trial_run(const struct tune_truth *truth, const struct tune_spa
             winner == TUNE_NO_POINT ? 0.0 : tune_truth_ips(truth, &space->plan.points[winner]);
         find_equal(truth, space, trial);
     }
+    trial->search = NULL;
     free(tuning.pooled);
     free(candidates);
     tune_search_free(tuning.search);

@@ -201,6 +201,7 @@ static void soft_look(const struct tune_truth *machine, const struct point *poin
     double ips = soft_ips(machine, point);
     double p99 = soft_p99_us(machine, point);
     *out = (struct tune_observation){.outcome = ips > 0.0 ? TUNE_MEASURED : TUNE_INFEASIBLE};
+    out->crowded = ips <= 0.0;
     if (ips <= 0.0)
         return;
     double noise = truth->within / sqrt(window_s);

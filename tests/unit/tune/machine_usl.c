@@ -59,13 +59,23 @@ static struct usl_layout layout_from(const struct point *point)
     };
 }
 
+static bool is_crowded(const struct tune_usl *usl, const struct usl_layout *layout)
+{
+    return layout->mps && (layout->processes > usl->clients ||
+                           layout->processes * layout->queues > usl->queues_budget);
+}
+
+bool usl_is_crowded(const struct tune_usl *usl, const struct point *point)
+{
+    const struct usl_layout layout = layout_from(point);
+    return is_crowded(usl, &layout);
+}
+
 static bool is_refused(const struct tune_usl *usl, const struct usl_layout *layout)
 {
     double workers = layout->processes * layout->slots;
     double bytes = layout->processes * usl->context_bytes + workers * usl->worker_bytes;
-    bool too_many = layout->mps && (layout->processes > usl->clients ||
-                                    layout->processes * layout->queues > usl->queues_budget);
-    return too_many || bytes > usl->memory_bytes;
+    return is_crowded(usl, layout) || bytes > usl->memory_bytes;
 }
 
 /* Those of its own node, or all with some of them far. */

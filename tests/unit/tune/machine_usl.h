@@ -68,6 +68,9 @@ struct calibration;
 struct point;
 struct tune_truth;
 
+/* Whether the driver has no room for so many MPS clients, or for their queues. */
+bool usl_is_crowded(const struct tune_usl *usl, const struct point *point);
+
 /* Of the family, as tests/unit/tune/machine.h describes them. */
 void usl_make(unsigned seed, unsigned workload, struct tune_truth *out);
 void usl_calibrate(const struct tune_truth *truth, unsigned seed, const struct point *like,

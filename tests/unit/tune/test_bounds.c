@@ -248,13 +248,16 @@ static double start_of(const struct tune_costs *costs, const struct tune_item *i
 }
 
 /* Runs a search among layouts of a program whose starts take long: those of a batch of looks share
- * one. Returns the seconds that it took. */
-static double run_program(const struct tune_costs *costs, double budget_s)
+ * one. Returns the seconds that it took, and the longest window of the finals. */
+static double run_windows(const struct tune_costs *costs, double budget_s, bool final_grows,
+                          double *longest_s)
 {
     struct tune_batch batch;
     struct tune_rules rules = rig_rules;
     double spent_s = 0.0;
+    *longest_s = 0.0;
     rules.program = true;
+    rules.final_grows = final_grows;
     rules.budget_s = budget_s;
     rig_make_space();
     rig_begin(&rules);
@@ -268,6 +271,8 @@ static double run_program(const struct tune_costs *costs, double budget_s)
             size_t point = batch.items[i].point;
             double seconds = batch.items[i].window_s + costs->point_s;
             spent_s += seconds + (batch.fresh ? start_of(costs, &batch.items[i], 1) : 0.0);
+            if (batch.fresh)
+                *longest_s = fmax(*longest_s, batch.items[i].window_s);
             rig_look(point, surface_hill(&rig.space[point]), 0.001, 1.0, batch.fresh);
         }
         assert_true(++rig.steps < 1000);
@@ -275,6 +280,31 @@ static double run_program(const struct tune_costs *costs, double budget_s)
             assert_true(tune_search_reserve_s(rig.search, budget_s - spent_s, costs) <=
                         budget_s - spent_s);
     }
+}
+
+static double run_program(const struct tune_costs *costs, double budget_s)
+{
+    double longest_s;
+    return run_windows(costs, budget_s, true, &longest_s);
+}
+
+/* In proportion to a start that is dear, in the time that there is, unless their length is given.
+ */
+static void test_windows_of_the_finals_suit_the_start(void **state)
+{
+    (void)state;
+    const struct tune_costs dear = {.point_s = 0.2, .start_s = 20.0};
+    const struct tune_costs cheap = {.point_s = 0.2, .start_s = 1.0};
+    double longest_s;
+    assert_true(run_windows(&dear, 600.0, true, &longest_s) <= 600.0);
+    assert_true(longest_s > 5.9 && longest_s < 6.1);
+    run_windows(&dear, 600.0, false, &longest_s);
+    assert_true(longest_s == rig_rules.final_s);
+    run_windows(&cheap, 600.0, true, &longest_s);
+    assert_true(longest_s == rig_rules.final_s);
+    /* Whatever the budget, there is time for them. */
+    for (double budget_s = 60.0; budget_s < 600.0; budget_s *= 1.1)
+        assert_true(run_windows(&dear, budget_s, true, &longest_s) <= budget_s);
 }
 
 static void test_finals_of_a_program_with_dear_starts(void **state)
@@ -439,6 +469,7 @@ int main(void)
         cmocka_unit_test_teardown(test_a_budget_is_kept_and_said, rig_end),
         cmocka_unit_test_teardown(test_no_time_for_anything, rig_end),
         cmocka_unit_test_teardown(test_finals_get_their_time, rig_end),
+        cmocka_unit_test_teardown(test_windows_of_the_finals_suit_the_start, rig_end),
         cmocka_unit_test_teardown(test_finals_of_a_program_with_dear_starts, rig_end),
         cmocka_unit_test_teardown(test_finals_of_the_only_layout, rig_end),
         cmocka_unit_test_teardown(test_the_second_start_of_a_program, rig_end),

@@ -408,6 +408,43 @@ static void test_more_of_what_is_refused_is_not_tried(void **state)
     assert_true(rig.space[rig_judge().winner].processes < 8);
 }
 
+/* No room for another client with so many queues, whatever the clients were to do. */
+static void test_as_many_queues_of_clients_are_not_tried(void **state)
+{
+    (void)state;
+    struct tune_candidate space[] = {
+        {.processes = 4, .threads = 8, .connections = 32, .axes = {[TUNE_AXIS_MPS] = 1}},
+        {.processes = 4, .threads = 1, .connections = 32, .axes = {[TUNE_AXIS_MPS] = 1}},
+        {.processes = 8, .threads = 1, .connections = 16, .axes = {[TUNE_AXIS_MPS] = 1}},
+        {.processes = 16, .threads = 1, .connections = 4, .axes = {[TUNE_AXIS_MPS] = 1}},
+        {.processes = 2, .threads = 1, .connections = 64, .axes = {[TUNE_AXIS_MPS] = 1}},
+        {.processes = 4, .threads = 1, .connections = 32},
+    };
+    const bool is_beyond[] = {false, true, true, false, false, false};
+    const struct tune_observation full = {.outcome = TUNE_INFEASIBLE, .crowded = true};
+    rig.count = sizeof space / sizeof *space;
+    memcpy(rig.space, space, sizeof space);
+    memset(rig.asked, 0, sizeof rig.asked);
+    rig_begin(&rig_rules);
+    tune_search_note(rig.search, 0, &full);
+    for (size_t i = 0; i < rig.count; i++)
+        assert_int_equal(tune_search_is_beyond(rig.search, i), is_beyond[i]);
+    rig_run(surface_flat, 0.001, 1000.0);
+    for (size_t i = 1; i < rig.count; i++)
+        assert_int_equal(rig.asked[i] == 0, is_beyond[i]);
+    /* What has worked is no such point, although larger ones were refused. */
+    rig_begin(&rig_rules);
+    rig_look(1, 100.0, 0.001, 1000.0, false);
+    tune_search_note(rig.search, 0, &full);
+    assert_false(tune_search_is_beyond(rig.search, 1));
+    /* Without room for the buffers fewer threads may fit. */
+    const struct tune_observation large = {.outcome = TUNE_INFEASIBLE};
+    rig_begin(&rig_rules);
+    tune_search_note(rig.search, 0, &large);
+    for (size_t i = 1; i < rig.count; i++)
+        assert_false(tune_search_is_beyond(rig.search, i));
+}
+
 static void test_a_setting_that_never_works_is_given_up(void **state)
 {
     (void)state;
@@ -548,6 +585,7 @@ int main(void)
         cmocka_unit_test_teardown(test_the_cheapest_of_a_plateau_is_a_finalist, rig_end),
         cmocka_unit_test_teardown(test_streams_take_the_place_of_threads, rig_end),
         cmocka_unit_test_teardown(test_more_of_what_is_refused_is_not_tried, rig_end),
+        cmocka_unit_test_teardown(test_as_many_queues_of_clients_are_not_tried, rig_end),
         cmocka_unit_test_teardown(test_a_setting_that_never_works_is_given_up, rig_end),
         cmocka_unit_test_teardown(test_nothing_that_works_is_no_winner, rig_end),
         cmocka_unit_test_teardown(test_first_failures_do_not_close_the_space, rig_end),
