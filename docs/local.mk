@@ -52,6 +52,13 @@ dist_results_DATA = \
     docs/results/h200-launch-gate.jsonl docs/results/h200-launch-gate-all.jsonl \
     docs/results/h200-launch-gate-again.jsonl docs/results/h200-gaps.txt docs/results/evaluation.txt docs/results/h100-launch-gate.jsonl docs/results/h100-random.jsonl \
     docs/results/h100-tune-30s-1.jsonl docs/results/h100-tune-30s-2.jsonl docs/results/h100-tune-45s-p99-1.jsonl docs/results/h100-tune-45s-p99-2.jsonl docs/results/h100-tune-45s-p99-measuring.jsonl docs/results/h100-tune-45s-cufft.jsonl docs/results/h100-tune-110s-cufft.jsonl docs/results/h100-parity.txt \
+    docs/results/h100-tune-300s-detect.jsonl docs/results/h100-tune-300s-cufft.jsonl \
+    docs/results/h100-tune-45s-detect-refused-1.jsonl docs/results/h100-tune-45s-detect-refused-2.jsonl \
+    docs/results/h100-tune-45s-detect-1.jsonl docs/results/h100-tune-45s-detect-2.jsonl \
+    docs/results/h100-tune-45s-cufft-refused-1.jsonl docs/results/h100-tune-45s-cufft-refused-2.jsonl \
+    docs/results/h100-tune-45s-cufft-1.jsonl docs/results/h100-tune-45s-cufft-2.jsonl \
+    docs/results/h100-tune-90s-decode-1.jsonl docs/results/h100-tune-90s-decode-2.jsonl \
+    docs/results/h100-layouts-decode.jsonl \
     docs/results/h100-layouts-builtin.jsonl docs/results/h100-layouts-calibration.jsonl docs/results/h100-layouts-before.txt docs/results/h100-searches.svg docs/results/h100-layouts-detect.jsonl docs/results/h100-layouts-torch.jsonl \
     docs/results/h200-launch-gate.svg \
     docs/results/h200-probe-sizes.jsonl docs/results/h200-probe-sizes.svg \

@@ -146,6 +146,9 @@ def tune_winner:
   | $winner.throughput_ips, (choose("id=\($winner.point)")[0].ci95_rel | percent);
 def tune_row: tune_winner, record("tune").naive[].throughput_ips;
 def tune_time_row: record("tune") | .winner.throughput_ips, .winner.p99_us / 1000, .seconds;
+# And how many layouts were tried, how many of them were refused, and how long those took.
+def refused_row: tune_time_row, record("tune").measured,
+  (points | map(select(.status == "infeasible").seconds) | length, add);
 def tune_cpus_row: tune_winner, (record("tune").winner | .p99_us / 1000, .cpus_in_use);
 # Layouts that were not finalists, in percent of the winner; by how many percent the tied do less.
 def beside_winner: record("tune").winner.throughput_ips as $best

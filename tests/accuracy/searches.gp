@@ -3,10 +3,10 @@
 #
 #   tests/accuracy/searches.gp docs/results/evaluation.txt >docs/results/h100-searches.svg
 set encoding utf8
-set terminal svg size 700,300 dynamic font 'sans-serif,11' name 'searches'
+set terminal svg size 860,300 dynamic font 'sans-serif,11' name 'searches'
 tables = ARG1
-array works[3] = ['builtin', 'detect', 'torch']
-array titles[3] = ['built-in, 346 layouts', 'detector, 346 layouts', 'PyTorch, 70 layouts']
+array works[4] = ['builtin', 'detect', 'torch', 'decode']
+array titles[4] = ['built-in, 346 layouts', 'detector, 346 layouts', 'PyTorch, 70 layouts', 'decoder, 31 layouts']
 array searches[4] = ['tune', 'random', 'successive halving', 'Bayesian optimisation']
 # Okabe and Ito's colours, and a shape and a dash of its own for print without colour.
 array colours[4] = ['#0072B2', '#000000', '#E69F00', '#CC79A7']
@@ -16,7 +16,7 @@ array dashes[4] = [1, 3, 2, 4]
 rows(w, s) = sprintf("< awk -v at=%g '$1 == \"%s\" && index($0, \"  %s\") { print $2 * at, $(NF - 3), $(NF - 2) }' %s", \
     1.0 + 0.04 * (s - 2.5), works[w], searches[s], tables)
 
-array least[3] = [60, 85, 0]
+array least[4] = [60, 85, 0, 0]
 
 set multiplot
 set logscale x
@@ -29,9 +29,9 @@ set xlabel 'budget (s)' offset 0,0.4
 set bmargin at screen 0.30
 set tmargin at screen 0.90
 unset key
-do for [w = 1:3] {
-  set lmargin at screen 0.085 + 0.315 * (w - 1)
-  set rmargin at screen 0.345 + 0.315 * (w - 1)
+do for [w = 1:4] {
+  set lmargin at screen 0.07 + 0.24 * (w - 1)
+  set rmargin at screen 0.26 + 0.24 * (w - 1)
   set yrange [least[w]:100 + 0.04 * (100 - least[w])]
   set title titles[w] offset 0,-0.6
   if (w == 1) { set ylabel '% of the best layout' offset 1.2,0 } else { unset ylabel }

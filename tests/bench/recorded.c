@@ -56,7 +56,7 @@ static void look(const struct tune_truth *truth, const struct point *point, doub
     if (layout->ips <= 0.0)
         return;
     /* A shorter window shows as much less as the square root of its length. */
-    double shorter = sqrt(fmax(1.0, recorded->window_s / window_s));
+    double shorter = sqrt(fmax(1.0, layout->window_s / window_s));
     (void)set;
     out->ips = out->value = layout->ips * exp(shorter * layout->sd * chance_normal(random));
     double half = fmin(0.9, shorter * layout->ci95_rel);
@@ -89,6 +89,7 @@ static struct recorded_layout layout_from(const json_t *point)
         const json_t *round = json_array_get(rounds, i);
         double width = number_at(round, "ci95_rel");
         mean += log(number_at(round, "throughput_ips")) / (double)count;
+        layout.window_s += number_at(round, "seconds") / (double)count;
         if (width > 0.0) {
             widths += width;
             known += 1.0;
@@ -123,7 +124,7 @@ static void add_start(double processes, double ready_s, struct starts *sums)
 /* The line through all starts with the least squares, and what a point takes beside its window on
  * processes that run already. Records are in the order in which they were measured, and a start is
  * of as many processes as the largest point needs that it serves. */
-static enum status find_costs(const char *path, double window_s, struct tune_costs *out)
+static enum status find_costs(const char *path, struct tune_costs *out)
 {
     struct starts sums = {0};
     double processes = 0.0, ready_s = NAN, beside_s = 0.0, points = 0.0;
@@ -141,7 +142,8 @@ static enum status find_costs(const char *path, double window_s, struct tune_cos
                 processes = 0.0;
                 ready_s = number_at(record, "ready_s");
             } else if (json_array_size(json_object_get(record, "rounds")) == 1) {
-                beside_s += number_at(record, "seconds") - window_s;
+                const json_t *round = json_array_get(json_object_get(record, "rounds"), 0);
+                beside_s += number_at(record, "seconds") - number_at(round, "seconds");
                 points += 1.0;
             }
             processes = fmax(processes, (double)integer_at(record, "processes"));
@@ -240,10 +242,8 @@ enum status recorded_open(const char *job, const char *results, const char *cali
         status = take_points(out);
     if (status == STATUS_OK && calibration)
         status = take_calibration(calibration, out, &truth->calibration_s);
-    const json_t *first = json_array_get(out->results.points, 0);
-    out->window_s = number_at(json_array_get(json_object_get(first, "rounds"), 0), "seconds");
     if (status == STATUS_OK)
-        status = find_costs(results, out->window_s, &truth->costs);
+        status = find_costs(results, &truth->costs);
     if (status != STATUS_OK)
         recorded_close(out);
     return status;

@@ -13,6 +13,7 @@
 struct recorded_layout {
     double ips; /* mean of its rounds; 0: it did not work, or was not measured */
     double sd;  /* of the logarithm of a round */
+    double window_s;
     double ci95_rel, p99_us, cpus;
 };
 
@@ -23,7 +24,6 @@ struct tune_recorded {
     struct tune_space space;
     struct recorded_layout *layouts; /* of the space's plan */
     size_t measured;
-    double window_s; /* of its rounds */
     bool calibrated;
     struct calibration calibration;
 };

@@ -68,7 +68,7 @@ struct calibration;
 struct point;
 struct tune_truth;
 
-/* Whether the driver has no room for so many MPS clients, or for their queues. */
+/* Whether the driver has no room for that number of MPS clients, or for their queues. */
 bool usl_is_crowded(const struct tune_usl *usl, const struct point *point);
 
 /* Of the family, as tests/unit/tune/machine.h describes them. */

@@ -408,7 +408,7 @@ static void test_more_of_what_is_refused_is_not_tried(void **state)
     assert_true(rig.space[rig_judge().winner].processes < 8);
 }
 
-/* No room for another client with so many queues, whatever the clients were to do. */
+/* There is not room for another client with these queues, whatever the clients were to do. */
 static void test_as_many_queues_of_clients_are_not_tried(void **state)
 {
     (void)state;
@@ -432,7 +432,7 @@ static void test_as_many_queues_of_clients_are_not_tried(void **state)
     rig_run(surface_flat, 0.001, 1000.0);
     for (size_t i = 1; i < rig.count; i++)
         assert_int_equal(rig.asked[i] == 0, is_beyond[i]);
-    /* What has worked is no such point, although larger ones were refused. */
+    /* What has worked may be tried again, although larger ones were refused. */
     rig_begin(&rig_rules);
     rig_look(1, 100.0, 0.001, 1000.0, false);
     tune_search_note(rig.search, 0, &full);
