@@ -144,10 +144,10 @@ enum option_kind {
     OPTION_KIND_BYTES,   /* integer with K, M or G for powers of 1024 */
     OPTION_KIND_REAL,
     OPTION_KIND_TEXT,
-    OPTION_KIND_LAYOUT, /* NAME:COUNTS; see struct option_item */
-    OPTION_KIND_RATE,   /* see job/rate.h */
+    OPTION_KIND_LAYOUT,  /* NAME:COUNTS; see struct option_item */
+    OPTION_KIND_RATE,    /* see job/rate.h */
     OPTION_KIND_SECONDS, /* a number of them, or a time with its unit, 10s; as the next one */
-    OPTION_KIND_TIME,   /* with its unit, 5ms; real is in seconds, as are the row's bounds */
+    OPTION_KIND_TIME,    /* with its unit, 5ms; real is in seconds, as are the row's bounds */
 };
 
 enum option_flag {
@@ -157,6 +157,7 @@ enum option_flag {
     OPTION_PER_THREAD = 16, /* the same, of one entry a thread of a process */
     OPTION_WHOLE_MIB = 8,   /* of a size: a multiple of 1 MiB; others are of 1 KiB */
     OPTION_IN_SECTION = 32, /* one item, and each section of a job file may have its own */
+    OPTION_USUAL = 128,     /* among what a command's help shows of many options */
     OPTION_HOW = 64, /* how well points are measured: a results file goes on as it was begun */
 };
 
@@ -304,7 +305,7 @@ struct option_row {
     const char *initial; /* default as a user would write it; NULL: none */
     const char *metavar; /* NULL: the choices */
     const char *group;   /* heading in --help */
-    const char *help;    /* one or two lines */
+    const char *help;    /* some lines; one that is usual begins with what it is, in a few words */
     struct setting setting;
 };
 

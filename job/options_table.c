@@ -12,9 +12,18 @@
 #define CLUSTER "The cluster"
 
 /* Values of --format that print tables: in aligned columns, or to be pasted. */
-#define TABLE {"table", "aligned columns"}
-#define MARKDOWN {"markdown", "tables of Markdown, for an issue or a page"}
-#define OPENMETRICS {"openmetrics", "gauges for Prometheus"}
+#define TABLE                                                                                      \
+    {                                                                                              \
+        "table", "aligned columns"                                                                 \
+    }
+#define MARKDOWN                                                                                   \
+    {                                                                                              \
+        "markdown", "tables of Markdown, for an issue or a page"                                   \
+    }
+#define OPENMETRICS                                                                                \
+    {                                                                                              \
+        "openmetrics", "gauges for Prometheus"                                                     \
+    }
 
 /* What sweep takes and tune does, too; and what trace does as well, which is about one point. */
 #define PLAN (OPTION_SWEEP | OPTION_TUNE)
@@ -45,7 +54,7 @@
 
 /* Kept one row a paragraph: this is documentation as much as code. */
 const struct option_row option_table[OPTION_COUNT] = {
-    {OPTION_DEVICE, "device", 'd', OPTION_KIND_TEXT, 0,
+    {OPTION_DEVICE, "device", 'd', OPTION_KIND_TEXT, OPTION_USUAL,
      SWEEP | OPTION_RECORD | OPTION_DOCTOR | OPTION_PROBE, NULL, 0, 0, NULL,
      "N|UUID[,...]|all|emulated[:...]", WHAT,
      "GPU to measure: its number, its UUID, or 'emulated'. Several, as in 0,1,3, or 'all', or\n"
@@ -80,13 +89,13 @@ const struct option_row option_table[OPTION_COUNT] = {
      "Only these arms, and the controls that they are compared with; 'all': also those that are\n"
      "left out otherwise. --list shows them. The verdict is about the probe's own case, or, where\n"
      "that is not among them, about the first one."},
-    {OPTION_LAYOUT, "layout", 'l', OPTION_KIND_LAYOUT, OPTION_AXIS, SWEEP, NULL, 0, 0,
-     "threads:1,2,4,8,16,processes:1,2,4,8,16,processes+mps:1,2,4,8,16", "NAME:COUNTS", WHAT,
+    {OPTION_LAYOUT, "layout", 'l', OPTION_KIND_LAYOUT, OPTION_AXIS | OPTION_USUAL, SWEEP, NULL, 0,
+     0, "threads:1,2,4,8,16,processes:1,2,4,8,16,processes+mps:1,2,4,8,16", "NAME:COUNTS", WHAT,
      "Layout and worker counts; repeatable. NAME: threads, processes, processes+mps, threads+mps\n"
      "(COUNTS 1-16 or 1,2,4), hybrid, hybrid-timesliced (COUNTS PxT, as in 8x2,16x2).",
      .setting = {.type = SETTING_LAYOUT, .recorded = PLACE_NOWHERE, .label = "", .offer = ""}},
-    {OPTION_STREAMS, "streams", 0, OPTION_KIND_INTEGER, OPTION_AXIS, SWEEP, NULL, 1, 256, "1", "N",
-     WHAT,
+    {OPTION_STREAMS, "streams", 0, OPTION_KIND_INTEGER, OPTION_AXIS | OPTION_USUAL, SWEEP, NULL, 1,
+     256, "1", "N", WHAT,
      "Streams of each thread, each with an iteration in flight: the thread polls them, and starts\n"
      "the next iteration of one that has ended. --schedule is how it waits when none has. In\n"
      "a program each thread does that itself.",
@@ -121,7 +130,7 @@ const struct option_row option_table[OPTION_COUNT] = {
                  .where = OWN_MEMORY | PLACE_THREADS | PLACE_WHOLE,
                  .sparse = true,
                  .heading = "%s contexts"}},
-    {OPTION_MEMORY, "memory", 'm', OPTION_KIND_CHOICE, OPTION_AXIS, SWEEP,
+    {OPTION_MEMORY, "memory", 'm', OPTION_KIND_CHOICE, OPTION_AXIS | OPTION_USUAL, SWEEP,
      CHOICES({"pinned", "page-locked: the GPU copies it without the CPU"},
              {"pageable", "as malloc() gives it: the driver stages each copy"}),
      0, 0, "pinned", NULL, WHAT, "Host memory of the workers' buffers.",
@@ -143,7 +152,7 @@ const struct option_row option_table[OPTION_COUNT] = {
                  .recorded = OWN_MEMORY,
                  .heading = "sync %s",
                  .offer = "stream,none"}},
-    {OPTION_LAUNCH, "launch", 0, OPTION_KIND_CHOICE, OPTION_AXIS, SWEEP,
+    {OPTION_LAUNCH, "launch", 0, OPTION_KIND_CHOICE, OPTION_AXIS | OPTION_USUAL, SWEEP,
      CHOICES({"stream", "each kernel by itself"},
              {"graph", "the whole iteration as one CUDA graph"}),
      0, 0, "stream", NULL, WHAT, "How an iteration is launched.",
@@ -154,7 +163,7 @@ const struct option_row option_table[OPTION_COUNT] = {
                  .figure = "%s launch",
                  .heading = "launch %s",
                  .offer = "stream,graph"}},
-    {OPTION_CONNECTIONS, "connections", 'c', OPTION_KIND_INTEGER, OPTION_AXIS, SWEEP,
+    {OPTION_CONNECTIONS, "connections", 'c', OPTION_KIND_INTEGER, OPTION_AXIS | OPTION_USUAL, SWEEP,
      CHOICES({"default"}), 1, 32, "default", "default|N", WHAT,
      "Hardware queues of each process (CUDA_DEVICE_MAX_CONNECTIONS). The driver's default is 8,\n"
      "and 2 for an MPS client.",
@@ -228,12 +237,12 @@ const struct option_row option_table[OPTION_COUNT] = {
      CHOICES({"private", "one of mpsweep's own, which lives for the sweep only"},
              {"external", "the one of CUDA_MPS_PIPE_DIRECTORY: checked, used, and left as it is"}),
      0, 0, "private", NULL, WHAT, "Daemon of layouts over MPS."},
-    {OPTION_WORKLOAD, "workload", 'w', OPTION_KIND_TEXT, OPTION_AXIS, SWEEP, NULL, 0, 0, "builtin",
-     "builtin|delay|NAME[:N]+...|FILE.so", WORK,
-     "builtin: copy in, a chain of dependent small kernels, copy out, check. delay: the same with\n"
-     "kernels of one thread that wait. NAME: the job file's [workload NAME], or several of them\n"
-     "with weights (mpsweep-workload(5)). FILE.so: a plug-in of your own, by its path\n"
-     "(mpsweep_workload(3)). The numbers below are the built-in ones' alone.",
+    {OPTION_WORKLOAD, "workload", 'w', OPTION_KIND_TEXT, OPTION_AXIS | OPTION_USUAL, SWEEP, NULL, 0,
+     0, "builtin", "builtin|delay|NAME[:N]+...|FILE.so", WORK,
+     "What an iteration does. builtin: copy in, a chain of dependent small kernels, copy out,\n"
+     "check. delay: the same with kernels of one thread that wait. NAME: the job file's [workload\n"
+     "NAME], or several of them with weights (mpsweep-workload(5)). FILE.so: a plug-in of your\n"
+     "own, by its path (mpsweep_workload(3)). The numbers below are the built-in ones' alone.",
      .setting = {.type = SETTING_WORKLOAD, AT(workload), .label = "%s", .heading = "workload %s"}},
     {OPTION_WORKLOAD_OPTIONS, "workload-options", 0, OPTION_KIND_TEXT, OPTION_IN_SECTION, SWEEP,
      NULL, 0, 0, NULL, "TEXT", WORK, "Handed to the plug-in as it is.",
@@ -292,10 +301,10 @@ const struct option_row option_table[OPTION_COUNT] = {
                  .label = "%s cycles",
                  .labelled = true,
                  .title = "cycles"}},
-    {OPTION_RATE, "rate", 0, OPTION_KIND_RATE, OPTION_AXIS, SWEEP, NULL, 0, 0, "closed",
-     "closed|R|max-under-pN=TIME", WORK,
-     "closed: each worker starts its next iteration at once. R: iterations a second are\n"
-     "offered to all workers together, and latency counts from the planned start.\n"
+    {OPTION_RATE, "rate", 0, OPTION_KIND_RATE, OPTION_AXIS | OPTION_USUAL, SWEEP, NULL, 0, 0,
+     "closed", "closed|R|max-under-pN=TIME", WORK,
+     "When iterations start. closed: each worker starts its next one at once. R: iterations a\n"
+     "second are offered to all workers together; latency counts from the planned start.\n"
      "max-under-p99=5ms: search the highest such rate (p50, p90, p99, p999; us, ms, s); tune\n"
      "searches the layout that holds the highest.",
      .setting = {.type = SETTING_RATE, .recorded = PLACE_NOWHERE, .label = "%s"}},
@@ -373,22 +382,21 @@ const struct option_row option_table[OPTION_COUNT] = {
                  .recorded = PLACE_NOWHERE,
                  .label = "",
                  .incidental = true}},
-    {OPTION_DURATION, "duration", 't', OPTION_KIND_SECONDS, OPTION_HOW,
+    {OPTION_DURATION, "duration", 't', OPTION_KIND_SECONDS, OPTION_HOW | OPTION_USUAL,
      SWEEP | OPTION_RECORD | OPTION_EXPLAIN, NULL, 0.01, 86400, "0.3", "TIME", HOW,
-     "Length of the window of each round in seconds, before it grows for --precision. Unless it "
-     "is\n"
-     "given, a program's window also grows until each worker has 30 iterations and it is a fifth "
-     "of\n"
-     "the start; and a tune's finals and a verification have windows of 1 s."},
-    {OPTION_WARMUP, "warmup", 0, OPTION_KIND_SECONDS, 0, SWEEP | OPTION_RECORD | OPTION_EXPLAIN, NULL,
-     0, 3600, "0.2", "TIME", HOW, "Seconds from the common start that are not counted.",
+     "Length of the window of each round. In seconds, before it grows for --precision. Unless it\n"
+     "is given, a program's window also grows until each worker has 30 iterations and it is a\n"
+     "fifth of the start; and a tune's finals and a verification have windows of 1 s, those of a\n"
+     "program longer ones where there is time."},
+    {OPTION_WARMUP, "warmup", 0, OPTION_KIND_SECONDS, 0, SWEEP | OPTION_RECORD | OPTION_EXPLAIN,
+     NULL, 0, 3600, "0.2", "TIME", HOW, "Seconds from the common start that are not counted.",
      .setting = {.type = SETTING_NS, AT(work.warmup_ns), .recorded = PLACE_NOWHERE, .label = ""}},
-    {OPTION_PRECISION, "precision", 'p', OPTION_KIND_REAL, OPTION_HOW,
+    {OPTION_PRECISION, "precision", 'p', OPTION_KIND_REAL, OPTION_HOW | OPTION_USUAL,
      OPTION_SWEEP | OPTION_EXPLAIN, NULL, 0.01, 100, "5", "PCT", HOW,
-     "Half width of the 95% confidence interval to reach over all rounds, in percent. A window\n"
+     "Half width of the 95% confidence interval to reach. Over all rounds, in percent. A window\n"
      "grows while it leaves more open than its share of that, up to --max-duration."},
-    {OPTION_MAX_DURATION, "max-duration", 0, OPTION_KIND_SECONDS, OPTION_HOW, OPTION_SWEEP, NULL, 0.01,
-     86400, "2", "TIME", HOW,
+    {OPTION_MAX_DURATION, "max-duration", 0, OPTION_KIND_SECONDS, OPTION_HOW, OPTION_SWEEP, NULL,
+     0.01, 86400, "2", "TIME", HOW,
      "Longest window of a round in seconds. A point that is imprecise after all rounds is marked\n"
      "'unconverged'."},
     {OPTION_ITERATIONS, "iterations", 0, OPTION_KIND_INTEGER, 0, OPTION_SWEEP | OPTION_TRACE, NULL,
@@ -408,8 +416,8 @@ const struct option_row option_table[OPTION_COUNT] = {
                  .where = PLACE_OURS,
                  .recorded = PLACE_NOWHERE,
                  .label = "released %s apart"}},
-    {OPTION_ROUNDS, "rounds", 'r', OPTION_KIND_INTEGER, OPTION_HOW, PLAN | OPTION_EXPLAIN, NULL, 1,
-     1000, "3", "N", HOW,
+    {OPTION_ROUNDS, "rounds", 'r', OPTION_KIND_INTEGER, OPTION_HOW | OPTION_USUAL,
+     PLAN | OPTION_EXPLAIN, NULL, 1, 1000, "3", "N", HOW,
      "Independent measurements of each point; no worker process serves two of them. The interval\n"
      "of one does not cover what differs from one set of processes to the next. tune: the most\n"
      "of each finalist, 8 unless it is given, or 32 while it may or may not meet --max-p99."},
@@ -433,11 +441,10 @@ const struct option_row option_table[OPTION_COUNT] = {
      "Fresh worker processes, or programs, for each point. Otherwise those of one point serve\n"
      "the next where they can (same processes, MPS and environment), and such points are\n"
      "measured one after the other."},
-    {OPTION_CALIBRATE, "calibrate", 0, OPTION_KIND_SWITCH, 0, OPTION_SWEEP, NULL, 0, 0, "no", NULL,
-     HOW,
-     "Find out first what the GPU, its driver and this machine can do for each kind of\n"
-     "iteration in the plan (about 12 s each on an H200), so that 'mpsweep explain' can show what\n"
-     "limits a point."},
+    {OPTION_CALIBRATE, "calibrate", 0, OPTION_KIND_SWITCH, OPTION_USUAL, OPTION_SWEEP, NULL, 0, 0,
+     "no", NULL, HOW,
+     "Measure first what 'mpsweep explain' needs: what the GPU, its driver and this machine can\n"
+     "do for each kind of iteration in the plan, about 12 s each on an H200."},
     {OPTION_SHARD, "shard", 0, OPTION_KIND_TEXT, 0, OPTION_SWEEP, NULL, 0, 0, NULL, "I/N|auto", HOW,
      "Measure only part I (from 0) of N about equally long ones of the plan, for 'mpsweep merge'\n"
      "to put together. auto: by the place in a Slurm job array, or among the tasks of srun; the\n"
@@ -464,16 +471,16 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_PROBE_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_PROBE,
      CHOICES(TABLE, MARKDOWN, {"csv"}, {"json"}), 0, 0, "table", NULL, OUT,
      "What is printed on standard output."},
-    {OPTION_OUTPUT, "output", 'o', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB,
+    {OPTION_OUTPUT, "output", 'o', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB | OPTION_USUAL,
      SWEEP | OPTION_RECORD | OPTION_PLOT | OPTION_REPORT | OPTION_COMPARE | OPTION_MERGE, NULL, 0,
      0, NULL, "FILE", OUT,
-     "sweep, tune: results file (.jsonl), which must not exist unless --resume is given. Default:\n"
-     "a dated one in ./mpsweep-results. plot, compare: a picture, .svg, .png or .pdf, or .gp for\n"
-     "gnuplot's data; that of compare shows all ratios. report: a page (.html). trace: a timeline\n"
-     "(.json), and record: a job file, which must not exist. merge: results of all, which must not\n"
-     "exist unless --force is given."},
-    {OPTION_RESUME, "resume", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, PLAN, NULL, 0, 0, "no",
-     NULL, OUT, "Go on with an interrupted results file: measure what it lacks."},
+     "Where the result goes. sweep, tune: a results file (.jsonl), by default a dated one in\n"
+     "./mpsweep-results; it must not exist unless --resume is given. plot, compare: a picture,\n"
+     ".svg, .png or .pdf, or .gp for gnuplot's data; that of compare shows all ratios. report: a\n"
+     "page (.html). trace: a timeline (.json), and record: a job file, which must not exist.\n"
+     "merge: results of all, which must not exist unless --force is given."},
+    {OPTION_RESUME, "resume", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB | OPTION_USUAL, PLAN, NULL,
+     0, 0, "no", NULL, OUT, "Go on with an interrupted results file: measure what it lacks."},
     {OPTION_RESUME_FORCE, "force", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, PLAN, NULL, 0, 0, "no",
      NULL, OUT,
      "With --resume: go on although GPU, driver, CPUs, emulated machine or program are not those\n"
@@ -482,14 +489,14 @@ const struct option_row option_table[OPTION_COUNT] = {
      NULL, "FILE", OUT,
      "Rename the results file to FILE once every point has its record, and look whether that\n"
      "worked: on a file system that is shared, who sees FILE sees all of it."},
-    {OPTION_DRY_RUN, "dry-run", 'n', OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, PLAN, NULL, 0, 0, "no",
-     NULL, OUT,
-     "Print the GPU, the plan, the binding and the time it would take, as --format asks; measure\n"
-     "nothing."},
+    {OPTION_DRY_RUN, "dry-run", 'n', OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB | OPTION_USUAL, PLAN,
+     NULL, 0, 0, "no", NULL, OUT,
+     "Print the plan and the time that it would take; measure nothing. Also the GPU and the\n"
+     "binding, as --format asks."},
     {OPTION_LIST, "list", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, SWEEP, NULL, 0, 0, "no", NULL,
      OUT, "Print the plan's points, one a line, as --format asks, and stop."},
-    {OPTION_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, PLAN | OPTION_COMPARE,
-     CHOICES(TABLE, MARKDOWN, {"csv"}, {"json"}), 0, 0, "table", NULL, OUT,
+    {OPTION_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB | OPTION_USUAL,
+     PLAN | OPTION_COMPARE, CHOICES(TABLE, MARKDOWN, {"csv"}, {"json"}), 0, 0, "table", NULL, OUT,
      "What is printed at the end, or of a plan, on standard output."},
     {OPTION_QUIET, "quiet", 'q', OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB,
      SWEEP | OPTION_RECORD | OPTION_MPS_RUN | OPTION_EXPLAIN | OPTION_PROBE | OPTION_MERGE, NULL, 0,
@@ -565,30 +572,29 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_MPS_FORCE, "force", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, OPTION_MPS_STOP, NULL, 0,
      0, "no", NULL, DAEMON, "Stop it although it has clients: they are terminated first."},
     {OPTION_MPS_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_MPS_STATUS,
-     CHOICES(TABLE, MARKDOWN, {"json"}, OPENMETRICS), 0, 0, "table", NULL, OUT,
-     "What is printed."},
-    {OPTION_OBJECTIVE, "objective", 0, OPTION_KIND_CHOICE, 0, OPTION_TUNE,
+     CHOICES(TABLE, MARKDOWN, {"json"}, OPENMETRICS), 0, 0, "table", NULL, OUT, "What is printed."},
+    {OPTION_OBJECTIVE, "objective", 0, OPTION_KIND_CHOICE, OPTION_USUAL, OPTION_TUNE,
      CHOICES({"throughput", "most iterations a second"},
              {"p99", "lowest 99th percentile of the latency"},
              {"ips-per-watt", "most iterations for the energy, which takes NVML"}),
      0, 0, "throughput", NULL, BEST, "What makes a layout the best."},
-    {OPTION_MAX_P99, "max-p99", 0, OPTION_KIND_TIME, 0, OPTION_TUNE | OPTION_EMIT, NULL, 1e-6, 3600,
-     NULL, "TIME", BEST,
-     "Layouts are out whose 99th percentile of the latency is not surely below it: the upper end\n"
-     "of its 95% interval counts. 500us, 5ms, 1s."},
-    {OPTION_MAX_PROCESSES, "max-processes", 0, OPTION_KIND_INTEGER, 0, OPTION_TUNE, NULL, 1, 1024,
-     NULL, "N", BEST, "Processes of a layout, at most."},
-    {OPTION_MAX_THREADS, "max-threads", 0, OPTION_KIND_INTEGER, 0, OPTION_TUNE, NULL, 1, 1024, NULL,
-     "N", BEST, "Threads of a process, at most."},
-    {OPTION_MAX_CPUS, "max-cpus", 0, OPTION_KIND_REAL, 0, OPTION_TUNE, NULL, 0.01, 1024, NULL, "N",
-     BEST,
+    {OPTION_MAX_P99, "max-p99", 0, OPTION_KIND_TIME, OPTION_USUAL, OPTION_TUNE | OPTION_EMIT, NULL,
+     1e-6, 3600, NULL, "TIME", BEST,
+     "Limit of the 99th percentile of the latency. Layouts are out that are not surely below it:\n"
+     "the upper end of its 95% interval counts. 500us, 5ms, 1s."},
+    {OPTION_MAX_PROCESSES, "max-processes", 0, OPTION_KIND_INTEGER, OPTION_USUAL, OPTION_TUNE, NULL,
+     1, 1024, NULL, "N", BEST, "Processes of a layout, at most."},
+    {OPTION_MAX_THREADS, "max-threads", 0, OPTION_KIND_INTEGER, OPTION_USUAL, OPTION_TUNE, NULL, 1,
+     1024, NULL, "N", BEST, "Threads of a process, at most."},
+    {OPTION_MAX_CPUS, "max-cpus", 0, OPTION_KIND_REAL, OPTION_USUAL, OPTION_TUNE, NULL, 0.01, 1024,
+     NULL, "N", BEST,
      "CPUs that all processes together may keep busy: layouts are out that were seen to use more,\n"
      "in any round. 0.5, 2."},
     {OPTION_MAX_GPU_MEMORY, "max-gpu-memory", 0, OPTION_KIND_BYTES, OPTION_WHOLE_MIB, OPTION_TUNE,
      NULL, 16777216, 1099511627776.0, NULL, "N[K|M|G]", BEST,
      "GPU memory that all workers may use together; layouts are out that were seen to use more."},
-    {OPTION_BUDGET, "budget", 0, OPTION_KIND_SECONDS, 0, OPTION_TUNE, NULL, 1, 86400, "120s", "TIME",
-     BEST,
+    {OPTION_BUDGET, "budget", 0, OPTION_KIND_SECONDS, OPTION_USUAL, OPTION_TUNE, NULL, 1, 86400,
+     "120s", "TIME", BEST,
      "Time for everything, from the start of the command to its end: 90s, 5m. With\n"
      "--exhaustive there is no bound unless one is given."},
     {OPTION_GUIDE, "guide", 0, OPTION_KIND_CHOICE, 0, OPTION_TUNE,
@@ -600,9 +606,9 @@ const struct option_row option_table[OPTION_COUNT] = {
      0, 0, "auto", NULL, BEST, "How to choose where to look first."},
     {OPTION_EXHAUSTIVE, "exhaustive", 0, OPTION_KIND_SWITCH, 0, OPTION_TUNE, NULL, 0, 0, "no", NULL,
      BEST, "Measure every layout of the space, and then the best ones again."},
-    {OPTION_TUNE_EMIT, "emit", 0, OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_TUNE,
+    {OPTION_TUNE_EMIT, "emit", 0, OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB | OPTION_USUAL, OPTION_TUNE,
      CHOICES({"env"}, {"systemd"}, {"slurm"}, {"kubernetes"}, {"compose"}), 0, 0, NULL, NULL, OUT,
-     "Also write a directory that runs the winner, as 'mpsweep emit' does; its workers run the\n"
+     "Also write a directory that runs the winner. As 'mpsweep emit' does; its workers run the\n"
      "program behind '--', if that is what was tuned."},
     {OPTION_TUNE_EMIT_DIR, "emit-dir", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_TUNE, NULL, 0,
      0, "mpsweep-deployment", "DIR", OUT,
@@ -639,7 +645,8 @@ const struct option_row option_table[OPTION_COUNT] = {
      "Measure each remedy against the point that it is for, in turns, on the GPU of the results,\n"
      "and compare with what was predicted; in 3 rounds unless --rounds is given."},
     {OPTION_EXPLAIN_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_EXPLAIN,
-     CHOICES({"text"}, MARKDOWN, {"json"}), 0, 0, "text", NULL, OUT, "What is printed on standard output."},
+     CHOICES({"text"}, MARKDOWN, {"json"}), 0, 0, "text", NULL, OUT,
+     "What is printed on standard output."},
     {OPTION_TRACE_POINT, "point", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_TRACE, NULL, 0, 0,
      NULL, "SECTION|N", "The trace",
      "Which of the plan's points to trace: the section of the job file that has it alone, or its\n"
@@ -659,9 +666,10 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_RECORD_ITERATIONS, "iterations", 'n', OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB,
      OPTION_RECORD, NULL, 1, 1000, "5", "N", HOW,
      "How many iterations are recorded, after the warm-up and one more."},
-    {OPTION_RECORD_CROWD, "crowd", 0, OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB, OPTION_RECORD, NULL, 0,
-     48, "8", "P", HOW,
-     "Processes over MPS of one more start of the program, which the workload is to match, too: its\n"
+    {OPTION_RECORD_CROWD, "crowd", 0, OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB, OPTION_RECORD, NULL,
+     0, 48, "8", "P", HOW,
+     "Processes over MPS of one more start of the program, which the workload is to match, too: "
+     "its\n"
      "kernels get more or fewer blocks. 0: none."},
     {OPTION_RECORD_NAME, "name", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_RECORD, NULL, 0, 0,
      NULL, "NAME", OUT, "The workload's name in the job file. Default: the program's."},

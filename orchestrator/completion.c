@@ -126,6 +126,7 @@ static void print_options(FILE *out, const struct command *command, const char *
             print_word(&asked, name, option_table[i].help);
     }
     print_word(&asked, "--help", "options and examples");
+    print_word(&asked, "--help-all", "each option in full");
 }
 
 /* -- where the last word stands ---------------------------------------------------------------- */

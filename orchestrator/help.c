@@ -19,9 +19,11 @@
     PAGE(tune)                                                                                     \
     PAGE(trace)                                                                                    \
     PAGE(record)                                                                                   \
-    PAGE(plot) PAGE(report) PAGE(export)                                                           \
-    PAGE(explain)                                                                                  \
-    PAGE(compare) PAGE(merge) PAGE(emit) PAGE(probe) PAGE(doctor) PAGE(mps) PAGE(slurm)
+    PAGE(plot)                                                                                     \
+    PAGE(report)                                                                                   \
+    PAGE(export)                                                                                   \
+    PAGE(explain) PAGE(compare) PAGE(merge) PAGE(emit) PAGE(probe) PAGE(doctor) PAGE(mps)          \
+        PAGE(slurm)
 
 #define EMBED(name)                                                                                \
     __asm__(".pushsection .rodata\n"                                                               \
@@ -106,25 +108,26 @@ static bool is_first_of_family(const struct command *command, const char *family
            (command == commands || !command_is_of(command - 1, family));
 }
 
-/* Prints a line for all commands of a family: "mpsweep mps start|stop   its title". */
+/* Prints a line for all commands of a family: "mpsweep mps COMMAND   its title (start, stop)". */
 static void print_family(FILE *out, const char *family, int width)
 {
     const char *title = page_text(family);
-    int written = fprintf(out, "  mpsweep %s ", family);
-    const char *separator = "";
+    int written = fprintf(out, "  mpsweep %s COMMAND", family);
+    const char *separator = " (";
+    fprintf(out, "%*s %.*s", width + 2 - written, "", (int)strcspn(title, "\n"), title);
     for (size_t i = 0; i < command_count; i++)
         if (command_is_of(&commands[i], family)) {
-            written += fprintf(out, "%s%s", separator, strchr(commands[i].name, ' ') + 1);
-            separator = "|";
+            fprintf(out, "%s%s", separator, strchr(commands[i].name, ' ') + 1);
+            separator = ", ";
         }
-    fprintf(out, "%*s %.*s\n", width + 2 - written, "", (int)strcspn(title, "\n"), title);
+    fputs(")\n", out);
 }
 
 void help_print(FILE *out, const char *page)
 {
     const char *text = page_text(page);
     bool main_page = strcmp(page, HELP_MAIN) == 0;
-    int width = main_page ? 44 : 56;
+    int width = main_page ? 26 : 56;
     print_section(out, text, "INTRODUCTION");
     fputc('\n', out);
     for (size_t i = 0; i < command_count; i++) {
@@ -134,7 +137,9 @@ void help_print(FILE *out, const char *page)
         page_of(command, family, &examples);
         if (main_page && is_first_of_family(command, family))
             print_family(out, family, width);
-        else if (main_page ? !command_is_of(command, family) : command_is_of(command, page))
+        else if (main_page && !command_is_of(command, family))
+            fprintf(out, "  mpsweep %-*s %s\n", width - 8, command->name, command->summary);
+        else if (!main_page && command_is_of(command, page))
             fprintf(out, "  %-*s %s\n", width, command->synopsis, command->summary);
     }
     int written =
@@ -143,8 +148,8 @@ void help_print(FILE *out, const char *page)
     if (main_page) {
         fprintf(out, "  %-*s what an option or a value is, as in 'mpsweep help rate'\n", width,
                 "mpsweep help WORD");
-        fprintf(out, "  %-*s completion of these words and their options, for a shell\n", width,
-                "mpsweep completion bash|zsh|fish");
+        fprintf(out, "  %-*s completion of these words and their options, for bash, zsh or fish\n",
+                width, "mpsweep completion SHELL");
         fputs("  mpsweep --version, -V\n", out);
     }
     fputs("\nExit status\n", out);
@@ -223,9 +228,13 @@ bool help_print_word(FILE *out, const char *word)
     bool any = false, named = false;
     for (int i = 0; i < OPTION_COUNT; i++)
         named |= strcmp(option_table[i].name, name) == 0;
+    bool axes = strcmp(word, "axes") == 0;
     for (int i = 0; i < OPTION_COUNT; i++) {
         const struct option_row *row = &option_table[i];
-        if (named ? strcmp(row->name, name) != 0 : !has_choice(row, name))
+        bool wanted = named  ? strcmp(row->name, name) == 0
+                      : axes ? (row->flags & OPTION_AXIS) != 0
+                             : has_choice(row, name);
+        if (!wanted)
             continue;
         const char *separator = any ? "\n" : "";
         any = true;
@@ -240,13 +249,114 @@ bool help_print_word(FILE *out, const char *word)
     return any;
 }
 
-void help_print_command(FILE *out, const struct command *command)
+/* -- the usual options of a command that has many ----------------------------------------------
+ */
+
+/* A command with more options than that shows some. */
+#define OPTIONS_SHOWN 25
+#define SCREEN_COLUMNS 100
+#define TITLE_COLUMNS 34
+
+static bool has_many(const struct command *command)
+{
+    int count = 0;
+    for (int i = 0; i < OPTION_COUNT; i++)
+        count += (option_table[i].commands & command->bit) != 0;
+    return count > OPTIONS_SHOWN;
+}
+
+/* "-l, --layout NAME:COUNTS"; of a long list of values those for which there is room. */
+static void print_title(FILE *out, const struct option_row *row)
+{
+    char form[FORM_BYTES], letter[8] = "   ";
+    if (row->letter)
+        snprintf(letter, sizeof letter, "-%c,", row->letter);
+    const char *value = value_of(row, form);
+    int written = fprintf(out, "  %s --%s", letter, row->name);
+    int room = TITLE_COLUMNS - written - 1, length = value ? (int)strlen(value) : 0;
+    if (length > room) {
+        int last = room - 3;
+        while (last > 0 && value[last - 1] != '|')
+            last--;
+        written += fprintf(out, " %.*s...", last, value);
+    } else if (value) {
+        written += fprintf(out, " %s", value);
+    }
+    fprintf(out, "%*s", TITLE_COLUMNS + 1 - written, "");
+}
+
+/* What an option is, which is how its help begins. */
+static void print_brief(FILE *out, const struct option_row *row)
+{
+    print_title(out, row);
+    for (const char *at = row->help;
+         *at && !(strchr(".:;", *at) && (at[1] == ' ' || at[1] <= '\n')); at++)
+        fputc(*at == '\n' ? ' ' : *at, out);
+    fputc('\n', out);
+}
+
+static bool is_other(const struct command *command, const struct option_row *row)
+{
+    return row->commands & command->bit && !(row->flags & OPTION_USUAL);
+}
+
+/* The names of the other options of a group. */
+static void print_other_group(FILE *out, const struct command *command, const char *group)
+{
+    int column = fprintf(out, "  %-20s", group);
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        const struct option_row *row = &option_table[i];
+        if (!is_other(command, row) || strcmp(row->group, group) != 0)
+            continue;
+        if (column + 3 + (int)strlen(row->name) > SCREEN_COLUMNS)
+            column = fprintf(out, "\n%22s", "") - 1;
+        column += fprintf(out, " --%s", row->name);
+    }
+    fputc('\n', out);
+}
+
+static void print_others(FILE *out, const struct command *command)
+{
+    fputs("\nOthers\n", out);
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        bool is_first = is_other(command, &option_table[i]);
+        for (int j = 0; j < i && is_first; j++)
+            is_first = !is_other(command, &option_table[j]) ||
+                       strcmp(option_table[j].group, option_table[i].group) != 0;
+        if (is_first)
+            print_other_group(out, command, option_table[i].group);
+    }
+}
+
+static void print_usual(FILE *out, const struct command *command, const char *page,
+                        const char *examples)
+{
+    fputs("\nUsual options\n", out);
+    for (int i = 0; i < OPTION_COUNT; i++)
+        if (option_table[i].commands & command->bit && option_table[i].flags & OPTION_USUAL)
+            print_brief(out, &option_table[i]);
+    print_others(out, command);
+    fputs("\nExamples\n", out);
+    print_section(out, page_text(page), examples);
+    int written = fprintf(out, "\nMore\n  mpsweep %s --help-all", command->name);
+    fprintf(out, "%*s all of this in full, and the exit statuses\n", 36 - written, "");
+    fputs("  mpsweep help rate            an option, or what a value means\n"
+          "  mpsweep help axes            the options that take several values, and multiply into "
+          "points\n",
+          out);
+}
+
+void help_print_command(FILE *out, const struct command *command, bool all)
 {
     bool axes = false;
     const char *group = "", *examples;
     char page[16];
     page_of(command, page, &examples);
     fprintf(out, "%s\n\n%s\n", command->synopsis, command->summary);
+    if (!all && has_many(command)) {
+        print_usual(out, command, page, examples);
+        return;
+    }
     for (int i = 0; i < OPTION_COUNT; i++) {
         const struct option_row *row = &option_table[i];
         if (!(row->commands & command->bit))

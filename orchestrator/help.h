@@ -12,12 +12,15 @@
 /* The page of the program. The page of a command is the first word of its name. */
 #define HELP_MAIN "mpsweep"
 
-/* Help about the commands of a page, HELP_MAIN or a family, and about one command. */
+/* Help about the commands of a page, HELP_MAIN or a family. */
 void help_print(FILE *out, const char *page);
-void help_print_command(FILE *out, const struct command *command);
+
+/* Help about one command. Of one with many options it has the usual ones in a line each and the
+ * names of the others, so that it fits on a screen, unless all of it is wanted. */
+void help_print_command(FILE *out, const struct command *command, bool all);
 
 /* Prints each option that the word names, with or without its dashes, or that has it among its
- * values, and the commands that take it. False: there is none. */
+ * values, and the commands that take it; of "axes" all that are. False: there is none. */
 bool help_print_word(FILE *out, const char *word);
 
 /* Prints a manual page in roff (man 7 groff_man). False: there is no such page. */

@@ -30,7 +30,7 @@ struct call {
     struct given_option *given;
     size_t operand_count, given_count;
     char **rest; /* NULL without '--' */
-    bool help;
+    bool help, help_all;
 };
 
 /* Reports an error of the words that command was given; NULL: of no command. */
@@ -99,6 +99,8 @@ static enum status take_words(int argc, char **argv, int first, struct call *cal
             options_end = true;
         } else if (!options_end && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)) {
             call->help = true;
+        } else if (!options_end && strcmp(word, "--help-all") == 0) {
+            call->help = call->help_all = true;
         } else if (!options_end && word[0] == '-' && word[1]) {
             enum status status = take_option(call, argc, argv, &i);
             if (status != STATUS_OK)
@@ -202,7 +204,7 @@ static int run_command(const struct command *command, int argc, char **argv, int
     if (status != STATUS_OK)
         result = report_usage(command);
     else if (call.help)
-        help_print_command(stdout, command);
+        help_print_command(stdout, command, call.help_all);
     else if (command->flags & COMMAND_JOB)
         result = run_job(&call);
     else
@@ -214,7 +216,8 @@ static int run_command(const struct command *command, int argc, char **argv, int
 
 static bool is_help(const char *word)
 {
-    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
+    return strcmp(word, "--help") == 0 || strcmp(word, "--help-all") == 0 ||
+           strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
 }
 
 /* Prints the help of the words: nothing, a command, a family of commands, or what an option or a
@@ -232,7 +235,7 @@ static int print_help(int count, char **words)
     if (!command && count > 0)
         command = command_find(words[0]);
     if (command)
-        help_print_command(stdout, command);
+        help_print_command(stdout, command, false);
     else if (count == 0)
         help_print(stdout, HELP_MAIN);
     else if (command_is_family(words[0]) && (count == 1 || is_help(words[1])))

@@ -39,7 +39,7 @@ offers_exactly() {
   local command option
   for command in sweep tune plot explain compare "mps start" "slurm submit" emit; do
     # shellcheck disable=SC2086 # two words
-    expect 0 "$MPSWEEP" $command --help
+    expect 0 "$MPSWEEP" $command --help-all
     # shellcheck disable=SC2086
     "$MPSWEEP" completion -- $command -- 2>err | cut -f1 >offered
     for option in $(sed -nE 's/^ +(-[a-zA-Z], )?(--[a-z0-9-]+)( .*|$)/\2/p' out | sort -u); do

@@ -50,11 +50,11 @@ documents() { ls "$MPSWEEP_SOURCE_DIR"/{README,CHANGELOG,CONTRIBUTING}.md "$MPSW
     [[ $command != @(mps|slurm) ]] || command+=" ${words[2]}"
     if [ -z "${help[$command]-}" ]; then
       # shellcheck disable=SC2086 # a command of two words
-      help[$command]=$("$MPSWEEP" $command --help) || fail "no command: ${words[*]}"
-      [ "$command" != 'slurm submit' ] || help[$command]+=$'\n'$("$MPSWEEP" sweep --help)
+      help[$command]=$("$MPSWEEP" $command --help-all) || fail "no command: ${words[*]}"
+      [ "$command" != 'slurm submit' ] || help[$command]+=$'\n'$("$MPSWEEP" sweep --help-all)
     fi
     for option in "${words[@]:2}"; do
-      [[ $option =~ ^--[a-z][a-z0-9-]* && $option != --help ]] || continue
+      [[ $option =~ ^--[a-z][a-z0-9-]* && $option != --help* ]] || continue
       option=${BASH_REMATCH[0]}
       count=$((count + 1))
       [[ ${help[$command]} =~ $'\n  '(-., |    )"$option"[[:space:]] ]] ||

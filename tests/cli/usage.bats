@@ -6,16 +6,47 @@ load helper
 @test "no arguments: help on standard error" {
   expect 1 "$MPSWEEP"
   [ ! -s out ]
-  grep -q 'mpsweep sweep \[JOBFILE\]' err
-  grep -q 'mpsweep doctor' err
+  grep -q '^  mpsweep sweep  ' err
+  grep -q '^  mpsweep doctor  ' err
 }
 
 @test "help on standard output when it is asked for" {
-  for words in help --help -h; do
+  for words in help --help -h --help-all; do
     expect 0 "$MPSWEEP" $words
     [ ! -s err ]
-    grep -q 'mpsweep plot RESULTS' out
+    grep -q '^  mpsweep plot  ' out
   done
+}
+
+# fits_a_screen FILE
+fits_a_screen() {
+  [ "$(wc -l <"$1")" -le 56 ] || fail "$(wc -l <"$1") lines"
+  [ "$(wc -L <"$1")" -le 100 ] || fail "$(awk 'length > 100' "$1")"
+}
+
+@test "help is a screen, with the name of each option; --help-all is all of it" {
+  local command option
+  expect 0 "$MPSWEEP" --help
+  fits_a_screen out
+  for command in sweep tune trace; do
+    expect 0 "$MPSWEEP" $command --help
+    fits_a_screen out
+    cp out short
+    expect 0 "$MPSWEEP" $command --help-all
+    [ "$(wc -L <out)" -le 100 ] || fail "$(awk 'length > 100' out)"
+    [ "$(wc -l <out)" -gt 100 ]
+    for option in $(sed -nE 's/^  (-., |    )(--[a-z0-9-]+).*/\2/p' out); do
+      grep -qE -- "(^| )$option( |\$)" short || fail "$command --help lacks $option"
+    done
+    grep -q "^  mpsweep $command --help-all " short
+    expect 0 "$MPSWEEP" help $command
+    cmp out short
+  done
+  # Few options are shown as they are.
+  expect 0 "$MPSWEEP" doctor --help
+  cp out short
+  expect 0 "$MPSWEEP" doctor --help-all
+  cmp out short
 }
 
 @test "the version names the commit, and what the build has" {
@@ -44,6 +75,9 @@ load helper
   [ "$(head -1 out)" = emit ]
   expect 0 "$MPSWEEP" help pageable
   grep -q -- '--memory pinned|pageable' out
+  expect 0 "$MPSWEEP" help axes
+  diff <(grep -E '^ +(-., )?--' out | grep -v ' \*$') /dev/null
+  [ "$(grep -cE -- ' --.* \*$' out)" -gt 20 ]
   expect 0 "$MPSWEEP" help format
   [ "$(grep -c -- '--format' out)" -gt 2 ]
   refused "unknown command 'frobnicate'" "$MPSWEEP" help frobnicate
@@ -363,7 +397,7 @@ table_names() {
 SEPARATOR=$'\x1f'
 help_options() {
   # shellcheck disable=SC2086 # a command of two words
-  "$MPSWEEP" $1 --help |
+  "$MPSWEEP" $1 --help-all |
     sed -nE "s/^  (-(.), |    )--([a-z0-9-]+)(.*)\$/\\3$SEPARATOR\\2$SEPARATOR\\4/p"
 }
 
@@ -449,15 +483,15 @@ takes_all() {
   [ $count -gt 25 ]
 }
 
-@test "every option in --help of sweep is taken, in each of its forms" {
+@test "every option in --help-all of sweep is taken, in each of its forms" {
   takes_all sweep
 }
 
-@test "every option in --help of tune is taken, in each of its forms" {
+@test "every option in --help-all of tune is taken, in each of its forms" {
   takes_all tune
 }
 
-@test "every option in --help of trace is taken, in each of its forms" {
+@test "every option in --help-all of trace is taken, in each of its forms" {
   takes_all trace
 }
 
@@ -517,7 +551,7 @@ takes_all() {
   done
   for command in sweep compare 'mps run' 'slurm status'; do
     # shellcheck disable=SC2086 # a command of two words
-    expect 0 "$MPSWEEP" $command --help
+    expect 0 "$MPSWEEP" $command --help-all
     grep -q '^Exit status$' out
     grep -A 3 '^Examples$' out | grep -q '^  '
   done
