@@ -12,8 +12,8 @@
 /* Slices between the decision and the end of the window: one of them whole. */
 #define AHEAD 2
 
-/* What a window of a program has before it may end: that many iterations of each worker, warm-up
- * included, and that share of the time that its processes took to start. */
+/* What a window of a program has before it may end: that many iterations of each worker, and that
+ * share of the time that its processes took to start. */
 #define PROGRAM_ITERATIONS 30
 #define PROGRAM_START_SHARE 0.2
 
@@ -92,7 +92,8 @@ static bool is_short(const struct round *round)
     if ((double)window_ns < PROGRAM_START_SHARE * round->result->ready_s * NS_PER_S)
         return true;
     for (unsigned i = 0; i < point_workers(point); i++)
-        if (atomic_load(&round_slot(round, i)->heartbeat) < PROGRAM_ITERATIONS)
+        if (window_iterations(&round->shm, round_slot(round, i), 0, round->slices, NULL) <
+            PROGRAM_ITERATIONS)
             return true;
     return false;
 }

@@ -82,6 +82,13 @@ SCRIPT
   chmod +x teller
 }
 
+@test "unless its length is given a window has 30 iterations of each worker" {
+  expect 0 "$MPSWEEP" sweep --device emulated -q -l threads:2 --warmup 0.4 --precision 100 \
+    --max-duration 9 --rounds 1 -o r.jsonl -- "$TICKER" 20000
+  points 'all(measured and (.rounds[0].seconds as $seconds
+    | .per_worker | length == 2 and all(.ips * $seconds > 29.9)))' r.jsonl
+}
+
 @test "programs receive their numbers" {
   teller
   SEED=7 measure 0 -l hybrid:2x3 --port 23456 -- ./teller \
