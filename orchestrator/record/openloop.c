@@ -78,8 +78,9 @@ json_t *record_fixed(const struct point *point, const struct round_fixed *rounds
         best = rounds[i].throughput_ips > best->throughput_ips ? &rounds[i] : best;
         json_array_append_new(all, json_real(rounds[i].throughput_ips));
     }
-    return json_pack("{s:I, s:f, s:f, s:f, s:f, s:o}", "iterations_per_worker",
-                     (json_int_t)point->work.iterations, "seconds", best->seconds, "elapsed_mean_s",
-                     best->elapsed_s, "throughput_ips", best->throughput_ips, "latency_mean_us",
-                     best->elapsed_s / each * 1e6, "rounds_ips", all);
+    return json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:o}", "iterations_per_worker",
+                     (json_int_t)point->work.iterations, "begin_s", best->begin_s, "seconds",
+                     best->seconds, "elapsed_mean_s", best->elapsed_s, "throughput_ips",
+                     best->throughput_ips, "latency_mean_us", best->elapsed_s / each * 1e6,
+                     "rounds_ips", all);
 }

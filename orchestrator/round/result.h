@@ -38,6 +38,7 @@ struct round_requests {
 
 /* Fixed work, with the figures of the forum's experiment; all zero without. */
 struct round_fixed {
+    double begin_s;   /* from the end of the warm-up to the first begin of all workers */
     double seconds;   /* from the first begin of all workers to the last end */
     double elapsed_s; /* of a worker for its iterations, mean */
     double throughput_ips;

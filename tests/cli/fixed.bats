@@ -33,8 +33,10 @@ ALL_LAYOUTS=(-l threads:1,3 -l processes:2 -l processes+mps:2 -l hybrid:2x2)
   points 'all(([.per_worker[].elapsed_s] | max) as $longest | .fixed.seconds >= $longest * 0.999999)' \
     f.jsonl
   points 'all(.fixed.latency_mean_us >= .latency_us.mean)' f.jsonl
-  # The common window is within the whole, and so are its iterations.
-  points 'all(.rounds[0].seconds > 0 and .rounds[0].seconds <= .fixed.seconds + 0.5)' f.jsonl
+  # The common window begins with the end of the warm-up, and ends before the last worker's work. So
+  # do its iterations.
+  points 'all(.fixed.begin_s as $begin | $begin >= 0 and .rounds[0].seconds > 0
+    and .rounds[0].seconds <= ($begin + .fixed.seconds) * 1.000001)' f.jsonl
   points 'all(.throughput_ips * (.rounds[0].seconds - .interval.steady_from_s) <= (60 * .workers + .workers) * 1.000001)' f.jsonl
   # One worker is at work for the whole of it: both agree, except at the edges.
   judged sweep_points 'all(.throughput_ips / .fixed.throughput_ips | . > 0.9 and . < 1.1)' \

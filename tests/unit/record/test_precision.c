@@ -262,12 +262,14 @@ static void of_several_rounds_the_best_counts(void **state)
 {
     (void)state;
     const struct point of = {.work.iterations = 100};
-    const struct round_fixed rounds[] = {{.seconds = 5, .elapsed_s = 4, .throughput_ips = 50},
-                                         {.seconds = 3, .elapsed_s = 2, .throughput_ips = 100},
-                                         {.seconds = 4, .elapsed_s = 3, .throughput_ips = 75}};
+    const struct round_fixed rounds[] = {
+        {.begin_s = 2, .seconds = 5, .elapsed_s = 4, .throughput_ips = 50},
+        {.begin_s = 1, .seconds = 3, .elapsed_s = 2, .throughput_ips = 100},
+        {.begin_s = 3, .seconds = 4, .elapsed_s = 3, .throughput_ips = 75}};
     json_t *object = record_fixed(&of, rounds, 3);
     assert_int_equal(json_integer_value(json_object_get(object, "iterations_per_worker")), 100);
     assert_true(json_real_value(json_object_get(object, "throughput_ips")) == 100);
+    assert_true(json_real_value(json_object_get(object, "begin_s")) == 1);
     assert_true(json_real_value(json_object_get(object, "seconds")) == 3);
     assert_true(json_real_value(json_object_get(object, "elapsed_mean_s")) == 2);
     assert_true(fabs(json_real_value(json_object_get(object, "latency_mean_us")) - 20000) < 1e-6);

@@ -40,21 +40,23 @@ static void times_come_from_the_slots(void **state)
 {
     (void)state;
     struct shm shm;
-    const struct shm_settings settings = {.slice_ns = 1000, .iterations = 10};
+    const struct shm_settings settings = {
+        .slice_ns = 1000, .iterations = 10, .warmup_ns = NS_PER_S / 2};
     struct round_worker workers[4];
     struct round_result result = {.workers = workers};
     memset(workers, 0, sizeof workers);
     assert_int_equal(shm_create(&settings, 2, 2, &shm), STATUS_OK);
     for (unsigned i = 0; i < 4; i++) {
         struct shm_slot *slot = shm_slot_at(&shm, i / 2, i % 2);
-        slot->work_begin_ns = (3 - i) * NS_PER_S;
+        slot->work_begin_ns = (4 - i) * NS_PER_S;
         slot->work_end_ns = slot->work_begin_ns + (i + 1) * NS_PER_S;
     }
     assert_int_equal(round_collect_fixed(&shm, &result), STATUS_OK);
     for (unsigned i = 0; i < 4; i++)
         assert_true(near(workers[i].elapsed_s, i + 1));
     assert_true(near(result.fixed.elapsed_s, 2.5));
-    assert_true(near(result.fixed.seconds, 4.0)); /* 0 to 4 */
+    assert_true(near(result.fixed.begin_s, 0.5)); /* 0.5 to 1 */
+    assert_true(near(result.fixed.seconds, 4.0)); /* 1 to 5 */
     assert_true(near(result.fixed.throughput_ips, 10.0 * 16 / (1 + 2 + 3 + 4)));
     shm_release(&shm);
 }
