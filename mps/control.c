@@ -72,6 +72,7 @@ static enum status run_program(const struct mps_control *control, const char *op
         .input = input,
         .output_cap = output_cap,
         .deadline_ns = deadline_ns,
+        .interrupt = control->interrupt,
     };
     return child_run(&options, result);
 }

@@ -15,6 +15,7 @@
 struct mps_control {
     const char *program;        /* name on PATH, or a path */
     const char *pipe_directory; /* of the daemon */
+    const int *interrupt;       /* as of struct child_options; NULL: none */
 };
 
 /* Room for "CUDA_MPS_PIPE_DIRECTORY=..." and the like. */
@@ -44,7 +45,8 @@ bool mps_environment_make(const char *pipe_directory, const char *log_directory,
 
 /* Runs one command, written as by printf(). reply is the program's whole output; release it, also
  * after an error. STATUS_NOT_FOUND: no daemon there; STATUS_TIMEOUT: no answer by the deadline;
- * STATUS_PROTOCOL: more than a reply can be. */
+ * STATUS_INTERRUPTED: none before control->interrupt was readable; STATUS_PROTOCOL: more than a
+ * reply can be. */
 enum status mps_control_command(const struct mps_control *control, uint64_t deadline_ns,
                                 struct child_result *reply, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

@@ -15,7 +15,6 @@
 /* For its end, once it must end. */
 #define END_NS (4 * NS_PER_S)
 
-#define ATTACH_NS (5 * NS_PER_S)
 #define CLIENTS_MOST 64
 
 /* How often to look for a process that ended without a report. */
@@ -186,8 +185,8 @@ static enum status prove(struct crowd *crowd)
     if (!over_mps(crowd))
         return STATUS_OK;
     enum status status =
-        mps_control_clients(&daemons_at(crowd->probing->session.daemons, 0)->control,
-                            clock_now_ns() + ATTACH_NS, clients, CLIENTS_MOST, &count);
+        session_mps_clients(&crowd->probing->session, 0, clock_now_ns() + SESSION_ANSWER_NS,
+                            clients, CLIENTS_MOST, &count);
     if (status != STATUS_OK)
         return status;
     data->attached_expected = crowd->pool.count;
@@ -222,7 +221,7 @@ static enum status see_through(struct crowd *crowd)
     if (status != STATUS_OK)
         return status;
     /* The proof has a time of its own, beside the arm's. */
-    atomic_store(&crowd->shm.header->deadline_ns, clock_now_ns() + ATTACH_NS + timeout_ns);
+    atomic_store(&crowd->shm.header->deadline_ns, clock_now_ns() + SESSION_ANSWER_NS + timeout_ns);
     status = prove(crowd);
     if (status != STATUS_OK)
         return status;

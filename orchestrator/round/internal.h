@@ -82,9 +82,11 @@ enum status round_wait_until(struct round *round, round_condition condition, uin
  * the proofs, once the workers are ready. */
 enum status round_check_binding(const struct round *round);
 
-/* A moment of the clock by which to have an answer that takes up to most_ns: not after the moment by
- * which the workers must be ready. */
-uint64_t round_answer_by(const struct round *round, uint64_t most_ns);
+/* The clients of one of the point's daemons: session_mps_clients(), with the answer not after the
+ * moment by which the workers must be ready. The error names the GPU where others have daemons of
+ * their own. */
+enum status round_ask_clients(const struct round *round, unsigned daemon, pid_t *clients,
+                              size_t capacity, size_t *count);
 
 /* Proves with the daemon's list of clients that the workers are over MPS: each worker gave the
  * driver's word already. STATUS_WORKER where the daemon lacks a worker process. */

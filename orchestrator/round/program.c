@@ -8,8 +8,6 @@
 #include "common/text.h"
 #include "orchestrator/round/internal.h"
 
-#define CLIENTS_NS (5 * NS_PER_S)
-
 /* The last line that a process printed as an error, "" if none. */
 static void last_words(const struct round *round, unsigned process, char *out, size_t size)
 {
@@ -230,9 +228,8 @@ static enum status look_at_daemon(struct round *round, unsigned daemon, unsigned
     const struct point *point = round->point;
     pid_t clients[LAYOUT_MOST_WORKERS + 64];
     size_t count = 0;
-    enum status status = mps_control_clients(&daemons_at(round->session->daemons, daemon)->control,
-                                             round_answer_by(round, CLIENTS_NS), clients,
-                                             sizeof clients / sizeof clients[0], &count);
+    enum status status =
+        round_ask_clients(round, daemon, clients, sizeof clients / sizeof clients[0], &count);
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {
         unsigned p = 0;
         while (p < round->crew->pool.count && !process_descends(clients[i], round->children[p].pid))
@@ -250,7 +247,6 @@ enum status round_program_prove(struct round *round)
     struct round_result *result = round->result;
     const struct point *point = round->point;
     bool attached[LAYOUT_MOST_WORKERS] = {false};
-    char name[GPU_NAME_TEXT];
     bool over_mps = point_over_mps(point);
     /* A daemon of our own does not run then. */
     if (!over_mps && !daemons_at(round->session->daemons, 0)->options.external)
@@ -259,8 +255,6 @@ enum status round_program_prove(struct round *round)
     unsigned daemons = over_mps ? point_daemons(point) : 1;
     for (unsigned daemon = 0; daemon < daemons; daemon++) {
         enum status status = look_at_daemon(round, daemon, daemons, attached);
-        if (status != STATUS_OK && daemons > 1)
-            return status_prefix(status, "%s: ", gpu_name(round->session->gpus, daemon, name));
         if (status != STATUS_OK)
             return status;
     }

@@ -5,8 +5,6 @@
 #include "orchestrator/round/internal.h"
 #include "orchestrator/plan/shares.h"
 
-#define ATTACH_NS (5 * NS_PER_S)
-
 static bool contains(const pid_t *pids, size_t count, pid_t pid)
 {
     for (size_t i = 0; i < count; i++)
@@ -29,10 +27,18 @@ static bool is_clients_daemon(const struct point *point, unsigned process, unsig
     return point_daemons(point) == 1 || point_gpu_of(point, process) == daemon;
 }
 
-uint64_t round_answer_by(const struct round *round, uint64_t most_ns)
+enum status round_ask_clients(const struct round *round, unsigned daemon, pid_t *clients,
+                              size_t capacity, size_t *count)
 {
-    uint64_t by_ns = clock_now_ns() + most_ns, ready_by_ns = round->limits->ready_by_ns;
-    return ready_by_ns && ready_by_ns < by_ns ? ready_by_ns : by_ns;
+    uint64_t by_ns = clock_now_ns() + SESSION_ANSWER_NS, ready_by_ns = round->limits->ready_by_ns;
+    char gpu[GPU_NAME_TEXT];
+    if (ready_by_ns && ready_by_ns < by_ns)
+        by_ns = ready_by_ns;
+    enum status status =
+        session_mps_clients(round->session, daemon, by_ns, clients, capacity, count);
+    if (status == STATUS_OK || status == STATUS_INTERRUPTED || point_daemons(round->point) <= 1)
+        return status;
+    return status_prefix(status, "%s: ", gpu_name(round->session->gpus, daemon, gpu));
 }
 
 enum status round_prove_attachment(struct round *round)
@@ -50,11 +56,8 @@ enum status round_prove_attachment(struct round *round)
     for (unsigned daemon = 0; daemon < point_daemons(point); daemon++) {
         pid_t clients[LAYOUT_MOST_WORKERS + 64];
         size_t count = 0;
-        enum status status = mps_control_clients(
-            &daemons_at(round->session->daemons, daemon)->control,
-            round_answer_by(round, ATTACH_NS), clients, sizeof clients / sizeof clients[0], &count);
-        if (status != STATUS_OK && point_daemons(point) > 1)
-            return status_prefix(status, "%s: ", gpu_name(round->session->gpus, daemon, gpus));
+        enum status status =
+            round_ask_clients(round, daemon, clients, sizeof clients / sizeof clients[0], &count);
         if (status != STATUS_OK)
             return status;
         for (unsigned p = 0; p < processes; p++) {

@@ -55,6 +55,15 @@ enum status session_check_signals(struct session *session)
     return status_set(STATUS_INTERRUPTED, session->late ? "the time is over" : "interrupted");
 }
 
+enum status session_mps_clients(struct session *session, unsigned daemon, uint64_t deadline_ns,
+                                pid_t *clients, size_t capacity, size_t *count)
+{
+    struct mps_control control = daemons_at(session->daemons, daemon)->control;
+    control.interrupt = &session->signal_fd;
+    enum status status = mps_control_clients(&control, deadline_ns, clients, capacity, count);
+    return status == STATUS_INTERRUPTED ? session_check_signals(session) : status;
+}
+
 enum status session_end_at(struct session *session, uint64_t deadline_ns)
 {
     uint64_t now_ns = clock_now_ns();

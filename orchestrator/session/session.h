@@ -79,6 +79,15 @@ enum status session_close(struct session *session);
 /* STATUS_INTERRUPTED if one of the signals has come, ever, or the time is over. */
 enum status session_check_signals(struct session *session);
 
+/*
+ * The clients of a daemon, as of mps_control_clients(); a signal ends the wait: STATUS_INTERRUPTED.
+ * Each question is a program to be started, which takes a busy machine seconds: SESSION_ANSWER_NS
+ * from now is a deadline for a measurement that would have no number without the answer.
+ */
+#define SESSION_ANSWER_NS (20 * NS_PER_S)
+enum status session_mps_clients(struct session *session, unsigned daemon, uint64_t deadline_ns,
+                                pid_t *clients, size_t capacity, size_t *count);
+
 /* "13.0": the newest CUDA of the driver. Returns text. */
 #define SESSION_CUDA_TEXT 32
 const char *session_cuda(const struct session *session, char text[SESSION_CUDA_TEXT]);

@@ -202,6 +202,19 @@ faults_in() {
   absent $'\033' err
 }
 
+# Invariant R4.
+@test "interrupted while a daemon does not answer: at once, and not at the deadline" {
+  local -x MPSWEEP_LIBEXEC_DIR=$WORK/programs
+  daemon_is get_client_list=silent
+  asked() { grep -q ' get_client_list' "$FAKE_LOG"; }
+  start "$MPSWEEP" sweep "${TINY[@]}" -l processes+mps:2 -q -o i.jsonl
+  await $PATIENCE asked
+  kill -INT "$PID"
+  finish
+  [ "$STATUS" -eq 130 ]
+  points 'map(.status) == ["interrupted"]' i.jsonl
+}
+
 @test "a daemon that dies under its clients takes the number, not the sweep" {
   local -x MPSWEEP_LIBEXEC_DIR=$WORK/programs
   daemon_is 'daemon#1=dies-at:2'
