@@ -49,23 +49,39 @@ static void note(struct saturation *search, const struct point *point,
     search->steps[search->count++] = (struct saturation_step){
         .rate_units = rate_units,
         .latency_us = histogram_quantile_ns(&result->latency, point->goal.permille / 1e3) / 1e3,
+        .backlog = result->open.backlog,
         .held = held,
         .seconds = result->window_s,
     };
 }
 
-static enum status infeasible(const struct point *point, const struct saturation *search,
-                              struct round_result *out)
+/* Why the last step did not hold: its latency, or a queue, in which latencies only begin to grow.
+ * verb is what follows a latency beyond the limit. */
+static void why_not(const struct point *point, const struct saturation *search, const char *verb,
+                    char *out, size_t size)
 {
     char latency[32], limit[32], rate[32];
     const struct saturation_step *last = &search->steps[search->count - 1];
+    const char *percentile = rate_percentile_name(point->goal.permille);
+    double latency_ns = last->latency_us * 1e3, limit_ns = (double)point->goal.latency_ns;
+    rate_time_text(latency_ns, latency, sizeof latency);
+    rate_text(last->rate_units, rate, sizeof rate);
+    if (latency_ns > limit_ns)
+        snprintf(out, size, "%s of %s at %s/s %s %s", percentile, latency, rate, verb,
+                 rate_time_text(limit_ns, limit, sizeof limit));
+    else
+        snprintf(out, size,
+                 "the queue grows at %s/s: %llu iterations were left waiting, with a %s "
+                 "of %s until then",
+                 rate, (unsigned long long)last->backlog, percentile, latency);
+}
+
+static enum status infeasible(const struct point *point, const struct saturation *search,
+                              struct round_result *out)
+{
     round_result_release(out);
     *out = (struct round_result){.status = STATUS_INFEASIBLE};
-    snprintf(out->error, sizeof out->error, "%s of %s at %s/s already exceeds %s",
-             rate_percentile_name(point->goal.permille),
-             rate_time_text(last->latency_us * 1e3, latency, sizeof latency),
-             rate_text(last->rate_units, rate, sizeof rate),
-             rate_time_text((double)point->goal.latency_ns, limit, sizeof limit));
+    why_not(point, search, "already exceeds", out->error, sizeof out->error);
     return STATUS_OK;
 }
 
@@ -73,23 +89,19 @@ static enum status infeasible(const struct point *point, const struct saturation
 static enum status beaten(const struct point *point, const struct saturation *search,
                           struct round_result *out)
 {
-    char latency[32], limit[32], rate[32], capacity[32];
-    const struct saturation_step *last = search->count ? &search->steps[search->count - 1] : NULL;
+    char rate[32], capacity[32], why[160];
     round_result_release(out);
     *out = (struct round_result){.status = STATUS_INFEASIBLE};
-    rate_text(search->beat_units, rate, sizeof rate);
-    if (last)
-        snprintf(out->error, sizeof out->error,
-                 "%s of %s at %s/s exceeds %s, and another layout holds that rate",
-                 rate_percentile_name(point->goal.permille),
-                 rate_time_text(last->latency_us * 1e3, latency, sizeof latency), rate,
-                 rate_time_text((double)point->goal.latency_ns, limit, sizeof limit));
-    else
+    if (search->count) {
+        why_not(point, search, "exceeds", why, sizeof why);
+        snprintf(out->error, sizeof out->error, "%s, and another layout holds that rate", why);
+    } else {
         snprintf(
             out->error, sizeof out->error,
             "it does %s/s in a closed loop, and another layout holds %s/s",
             rate_text((uint64_t)(search->capacity_ips * RATE_UNITS), capacity, sizeof capacity),
-            rate);
+            rate_text(search->beat_units, rate, sizeof rate));
+    }
     return STATUS_OK;
 }
 

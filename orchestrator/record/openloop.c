@@ -21,9 +21,10 @@ static void add_goal(json_t *rate, const struct point *point, const struct satur
         const struct saturation_step *step = &search->steps[i];
         char key[16];
         snprintf(key, sizeof key, "%s_us", rate_percentile_name(point->goal.permille));
-        json_array_append_new(steps, json_pack("{s:f, s:f, s:b, s:f}", "offered_ips",
+        json_array_append_new(steps, json_pack("{s:f, s:f, s:I, s:b, s:f}", "offered_ips",
                                                ips_of(step->rate_units), key, step->latency_us,
-                                               "held", (int)step->held, "seconds", step->seconds));
+                                               "backlog", (json_int_t)step->backlog, "held",
+                                               (int)step->held, "seconds", step->seconds));
     }
     json_object_set_new(rate, "search", steps);
     if (search->capacity_ips > 0.0)

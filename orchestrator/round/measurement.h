@@ -11,6 +11,7 @@
 struct saturation_step {
     uint64_t rate_units;
     double latency_us; /* of the goal's percentile */
+    uint64_t backlog;  /* iterations that were left waiting */
     bool held;
     double seconds; /* of the window */
 };
