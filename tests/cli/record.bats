@@ -115,7 +115,10 @@ more_blocks() {
 
 @test "a program that cannot run several times is recorded alone" {
   CROWD=2 record 0 single:lock kernel:4x128:200000:2
-  says 'warning: with 2 processes over MPS the program could not be measured, so the blocks .*status 91'
+  # On a busy machine what is recorded may take longer than the program, which is worth a warning, too.
+  grep -v "^mpsweep: warning: the workload's iterations are not as long as the program's: " err >others || true
+  mv others err
+  says '^mpsweep: warning: with 2 processes over MPS the program could not be measured, so the blocks .*status 91'
   are 'kernel blocks=4 threads=128 duration=T count=2'
   grep -q '^# Kernels of a duration compute' mine.job
   absent 'with 2 processes over MPS: replay' out
