@@ -101,50 +101,32 @@ keeps_to() {
 
 # -- programs --------------------------------------------------------------------------------------
 
-# A program that takes $1 seconds to start, and $2 to end.
-slow_program() {
-  cat >slow.py <<END
-import threading, time
-import mpsweep
-
-time.sleep($1)
-
-def serve():
-    worker = mpsweep.Worker()
-    worker.ready()
-    while worker.running():
-        with worker:
-            time.sleep(0.02)
-    time.sleep($2)
-
-for _ in range(mpsweep.thread_count()):
-    threading.Thread(target=serve).start()
-END
+# A program that starts after $1 seconds, leaves a line for each start, and ends $2 seconds later.
+late_program() {
+  printf '#!/bin/sh\necho >>started\nsleep %s\n"$@"\nsleep %s\n' "$1" "${2:-0}" >late
+  chmod +x late
 }
+
+# It notes how late the computer lets it go on.
+PROGRAM=$MPSWEEP_BUILD_DIR/tests/fakes/program
+export NAP_MS=20
 
 program_keeps_to() {
   local TUNE=(tune --device emulated --duration 0.2 --warmup 0.05 -q -c default -b near
     --active-thread-percentage default)
-  keeps_to "$1" 0 -l threads:1,2 --rounds 2 -- python3 slow.py
+  keeps_to "$1" 0 -l threads:1,2 --rounds 2 -- ./late "$PROGRAM"
 }
 
 @test "a program that is slow to start, or slow to end, comes to its finals" {
-  needs_python
-  slow_program 1.5 0
+  late_program 1.5
   judged program_keeps_to 20
   holds '.winner.rounds >= 2' r.jsonl
   # A look of a quarter of the window would have two iterations.
   jq -se 'map(select(.type == "point" and .tune.stage != "final" and .throughput_ips))
     | length > 0 and all(.iterations >= 5)' r.jsonl
-  slow_program 0.2 1
+  late_program 0.2 1
   judged program_keeps_to 20
   holds '.winner.value > 0' r.jsonl
-}
-
-# A program that starts after $1 seconds, and leaves a line for each start.
-late_program() {
-  printf '#!/bin/sh\necho >>started\nsleep %s\nexec "$@"\n' "$1" >late
-  chmod +x late
 }
 
 LATE=(tune --device emulated -q -o r.jsonl)
@@ -164,7 +146,7 @@ late_has_finals() {
 }
 
 @test "a program whose start takes an eleventh of the budget comes to its finals" {
-  judged late_has_finals 4 44 "$MPSWEEP_BUILD_DIR/examples/program/ticker" 20000
+  judged late_has_finals 4 44 "$PROGRAM"
   # The first start is that of one worker; one start serves several layouts.
   jq -se 'map(select(.type == "point"))[0] | .processes == 1 and .threads == 1' r.jsonl
 }
@@ -177,7 +159,7 @@ late_has_finals() {
 # Two more starts do not fit.
 @test "a budget without time for finals: one line names one that has it" {
   late_program 5
-  judged expect 0 "$MPSWEEP" "${LATE[@]}" --budget 14s -- ./late "$MPSWEEP_BUILD_DIR/examples/program/ticker" 20000
+  judged expect 0 "$MPSWEEP" "${LATE[@]}" --budget 14s -- ./late "$PROGRAM"
   holds '.verdict == "unfinished" and .winner.rounds == 0 and .unfinished.finals_budget_s >= 25
     and .unfinished.budget_s >= .unfinished.finals_budget_s and .seconds <= .budget_s' r.jsonl
   grep -qE '^unfinished: there was no time for finals, which are fresh starts: give --budget [0-9]+s or more' out

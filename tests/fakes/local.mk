@@ -17,8 +17,8 @@ tests_fakes_nvidia_cuda_mps_control_LDADD = libcommon.a
 
 tests_fakes_hold_process_LDADD =
 
-tests_fakes_program_SOURCES = tests/fakes/program.c
-tests_fakes_program_LDADD = libmpsweep-client.a
+tests_fakes_program_SOURCES = tests/fakes/program.c emul/model/lateness.c
+tests_fakes_program_LDADD = libmpsweep-client.a libcommon.a
 
 # For the tests on a real GPU, too.
 noinst_PROGRAMS += tests/fakes/gpu_program tests/fakes/silent_gpu_program tests/cli/marked

@@ -3,7 +3,8 @@
  * others of the layout are well):
  *   program MODE
  * Where its threads have several streams, they poll them, and stream 1 is the one that misbehaves.
- * A pause is for ever; the test ends it.
+ * A pause is for ever; the test ends it. An iteration is a nap of NAP_MS milliseconds, of one
+ * without; how late it ends is witnessed as a wait for the emulated GPU is (emul/model/lateness.h).
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -15,10 +16,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
+#include "emul/model/lateness.h"
 #include "include/mpsweep/client.h"
 
 static const char *mode = "";
-static int process_number;
+static int process_number, nap_ms;
 
 /* Layouts that this start has served. */
 static _Atomic unsigned served;
@@ -42,8 +45,9 @@ __attribute__((noreturn)) static void pause_for_ever(void)
 
 static void nap(void)
 {
-    const struct timespec millisecond = {.tv_nsec = 1000000};
-    nanosleep(&millisecond, NULL);
+    uint64_t began_ns = clock_now_ns(), until_ns = began_ns + (uint64_t)nap_ms * NS_PER_MS;
+    clock_sleep_until(until_ns);
+    lateness_note(began_ns, until_ns);
 }
 
 static void use_gpu(void)
@@ -268,6 +272,7 @@ int main(int argc, char **argv)
 {
     long threads = number("MPSWEEP_THREADS", 1);
     process_number = number("MPSWEEP_PROCESS", 1);
+    nap_ms = number("NAP_MS", 1);
     if (argc > 1)
         mode = argv[1];
     misbehave_before();
