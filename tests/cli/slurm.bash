@@ -20,10 +20,11 @@ FAKE
   PATH=$WORK/bin:$PATH
 }
 
-# Eight points; of two shards, each has four or five.
+# Eight points; of two shards, each has four or five. A window ends soon after an iteration of each
+# worker, however seldom that one gets a CPU.
 a_job() {
-  printf '%s\n' '[global]' 'device = emulated' 'kernels = 5' 'rounds = 1' 'duration = 0.05' 'warmup = 0.02' \
-    'precision = 100' '[some]' 'layout = threads:1-2' 'memory = pinned,pageable' \
+  printf '%s\n' '[global]' 'device = emulated' 'kernels = 5' 'bytes = 64K' 'rounds = 1' 'duration = 0.2' \
+    'warmup = 0.02' 'max-duration = 6' 'precision = 100' '[some]' 'layout = threads:1-2' 'memory = pinned,pageable' \
     'launch = stream,graph' >a.job
 }
 

@@ -85,11 +85,14 @@ load slurm
 @test "SIGTERM to the script is one to mpsweep: the part stays, and the next start continues" {
   slurm_is_faked
   a_job
-  submit -q --duration 0.4 --max-duration 0.4
+  submit -q
+  holding cuStreamSynchronize#20=hold
   start env SLURM_ARRAY_TASK_ID=0 sh run/shard.sbatch
-  await $PATIENCE has_workers 1
+  await $PATIENCE is_held
   kill -TERM "$PID"
+  release
   finish
+  unset MPSWEEP_EMULATED_FAULT
   [ $STATUS -eq 130 ]
   [ ! -e run/shard-0.jsonl ]
   assert_whole run/shard-0.jsonl.part
