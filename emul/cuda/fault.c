@@ -224,7 +224,9 @@ struct fault_effect fault_plan_apply(struct fault_plan *plan, enum entry entry)
             effect.corrupt = true;
             break;
         case FAULT_SLOW:
-            clock_sleep_until(clock_now_ns() + (uint64_t)fault->argument * NS_PER_MS);
+            effect.slept_from_ns = clock_now_ns();
+            effect.slept_until_ns = effect.slept_from_ns + (uint64_t)fault->argument * NS_PER_MS;
+            clock_sleep_until(effect.slept_until_ns);
             break;
         case FAULT_HOLD:
             fault_hold();

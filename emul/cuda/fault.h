@@ -78,6 +78,8 @@ struct fault_effect {
     int error;    /* to give back, 0: none */
     bool fatal;   /* it breaks the context */
     bool corrupt; /* the call's data is to be altered */
+    /* It slept until then; both 0: it did not. */
+    uint64_t slept_from_ns, slept_until_ns;
 };
 
 /* Counts a call and does what the plan wants, which may be not to return. */

@@ -122,6 +122,8 @@ cuda_result process_enter(enum entry entry, enum process_need need)
     if (faults_status != STATUS_OK && entry == ENTRY_init)
         return CUDA_INVALID_VALUE;
     struct fault_effect effect = fault_plan_apply(&process.faults, entry);
+    if (effect.slept_until_ns)
+        lateness_note(effect.slept_from_ns, effect.slept_until_ns);
     process_corrupts = effect.corrupt;
     if (effect.error != CUDA_SUCCESS_ && !effect.fatal)
         return effect.error;
