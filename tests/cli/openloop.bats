@@ -11,7 +11,7 @@ sweep_of_service() {
   rm -f r.jsonl
   in_rounds "$@"
   MPSWEEP_EMULATED_FAULT="cuStreamSynchronize#1+=slow:$SERVICE_MS" expect "$status" \
-    "$MPSWEEP" sweep --device emulated --kernels 5 --warmup 0.1 "${ROUNDS[@]}" -q -o r.jsonl "$@"
+    "$MPSWEEP" sweep --device emulated --kernels 5 --bytes 64K --warmup 0.1 "${ROUNDS[@]}" -q -o r.jsonl "$@"
 }
 
 @test "without a rate there is nothing about rates" {
@@ -74,10 +74,10 @@ within_the_load() {
 }
 
 @test "a worker that waits for its start is not hung, and no other worker is spared" {
-  # The second start is after 10 s.
+  # Starts are at 0 s, in the warm-up if the machine is not busy, and at 10 s.
   expect 0 "$MPSWEEP" sweep --device emulated --kernels 5 -l threads:1 --rate 0.1 --timeout $HUNG \
-    --warmup 0.1 --duration 11 --max-duration 11 --rounds 1 -q -o r.jsonl
-  points 'all(.iterations == 1)' r.jsonl
+    --warmup 0.1 --duration 18 --max-duration 18 --rounds 1 -q -o r.jsonl
+  points 'all(.iterations == 1 or .iterations == 2)' r.jsonl
   MPSWEEP_EMULATED_FAULT="cuStreamSynchronize#5=hang" expect 2 "$MPSWEEP" sweep \
     --device emulated --kernels 5 -l threads:1 --rate 100 --timeout $HUNG --duration 20 --max-duration 20 --rounds 1 -q
   grep -q 'worker 1 of 1 hangs' out
@@ -94,8 +94,8 @@ within_the_load() {
 @test "the end of a window is heard in a wait" {
   # The second start is after 100 s.
   expect 0 "$MPSWEEP" sweep --device emulated --kernels 5 -l threads:1 --rate 0.01 --warmup 0 \
-    --duration 0.5 --max-duration 0.5 --rounds 1 --timeout 20 --schedule auto,block -q -o r.jsonl
-  points 'length == 2 and all(.iterations == 1 and .seconds < 20)' r.jsonl
+    --duration 4 --max-duration 4 --rounds 1 --timeout 20 --schedule auto,block -q -o r.jsonl
+  points 'length == 2 and all(.iterations == 1 and .seconds < 100)' r.jsonl
 }
 
 @test "interrupted at a low rate: at once" {
@@ -160,7 +160,7 @@ queue_grows() {
 
 # Below a rate that holds, a computer that stands still for long leaves a queue.
 several_rounds() {
-  sweep_of_service 0 -l threads:1 --bytes 64K --rate max-under-p50=2s --duration 0.3 \
+  sweep_of_service 0 -l threads:1 --rate max-under-p50=2s --duration 0.3 \
     --max-duration 3 --rounds 3 &&
     points 'all((.rounds | length == 3) and .rate.goal.percentile == "p50")' r.jsonl
 }
@@ -196,9 +196,9 @@ finds_a_rate() {
 
 @test "a rate that misses its goal after all is reported as such" {
   judged finds_a_rate
-  # As the full window would have it that shows more than the short ones did.
+  # As the full window would have it that shows more than the short ones did, and nothing else.
   jq -c 'if .type == "point" then .status = "unconverged" | .iterations = 1000 | .ci95_rel = 0.3
-    else select(.type != "footer") end' r.jsonl >again.jsonl
+    | .rate.saturated = false | del(.stalled) else select(.type != "footer") end' r.jsonl >again.jsonl
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 --rate max-under-p99=1s -q --resume \
     -o again.jsonl
   grep -qE '  unconverged: p99 under 1 s does not hold at the rate found: give a longer --duration$' out
