@@ -130,10 +130,11 @@ fits_a_screen() {
 }
 
 @test "a time is a number of seconds, or has its unit; a limit of the latency has its unit" {
-  expect 0 "$MPSWEEP" sweep --device emulated -l threads:1 --kernels 5 --rounds 1 --duration 60ms \
-    --max-duration 0.06s --warmup 20000us --timeout 1m -q -o r.jsonl
+  # It ends soon, and not before an iteration has.
+  expect 0 "$MPSWEEP" sweep --device emulated -l threads:1 --kernels 5 --bytes 64K --rounds 1 --precision 100 \
+    --duration 600ms --max-duration 18.0s --warmup 20000us --timeout 1m -q -o r.jsonl
   head -1 r.jsonl | jq -e '.options.sweep | [.duration, .["max-duration"], .warmup, .timeout]
-    == ["0.06", "0.06", "0.02", "60"]'
+    == ["0.6", "18", "0.02", "60"]'
   expect 0 "$MPSWEEP" tune --device emulated --budget 30 --dry-run
   grep -q '30 s at most' out
   printf '[global]\nduration = 90ms\nmax-duration = 2m\n' >times.job
