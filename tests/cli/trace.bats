@@ -113,10 +113,10 @@ says_of_point() {
   trace '$calls | group_by([.pid, .tid]) | map(.[0].ts / 1000 | floor) |
     . as $at | length == 4 and ([0, 1, 2, 3] | all(. as $n | $at[$n] >= 30 * $n))' t.json
   expect 0 "$MPSWEEP" sweep --device emulated -q -l threads:2 --duration 0.3 --kernels 20 \
-    --warmup 1.2 --stagger 1s -o s.jsonl
-  # Who begins when it should is not late.
-  points '.[0].start_skew_us < 900e3' s.jsonl
-  jq -se '.[0].options.sweep.stagger == "1s"' s.jsonl
+    --warmup 6.2 --stagger 6s -o s.jsonl
+  # Who begins when it should is not late, but by what a busy machine keeps it waiting.
+  points '.[0].start_skew_us < 5.9e6' s.jsonl
+  jq -se '.[0].options.sweep.stagger == "6s"' s.jsonl
 }
 
 @test "a worker whose turn comes later than the timeout does not hang" {
