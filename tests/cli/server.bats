@@ -75,7 +75,7 @@ server_runs() {
 @test "a serial server serves what it serves, on one connection and on four" {
   DURATION=0.5 measure 0 -l processes:1 --streams 1,4 -- "$SERVER" --port '{port}' --delay-ms 5 --serial
   points 'length == 2 and all(measured and .workload == "http-server")' r.jsonl
-  points 'all(.throughput_ips < 212 and .throughput_ips > 60)' r.jsonl
+  points 'all(.throughput_ips < 212)' r.jsonl
   # Each of four waits for the three others.
   points 'map(.latency_us.p50) | .[0] >= 4950 and .[1] >= 18000' r.jsonl
   points 'all(.requests | .errors == 0 and .wrong_answers == 0 and (.first // "") == "")' r.jsonl
@@ -87,10 +87,28 @@ server_runs() {
   absent 'wrong one' out
 }
 
+# serves OPTIONS...: a share of what 5 ms allow, of each worker, or of each of PARTS.
+serves() {
+  DURATION=0.5 measure 0 -l processes:1,2 --streams 1,4 -- "$SERVER" --port '{port}' --delay-ms 5 "$@" &&
+    points "all(.throughput_ips > 60 * ${PARTS:-.workers})" r.jsonl
+}
+
+serves_a_rate() {
+  DURATION=1 measure 0 -l processes:1 --streams 8 --rate 100 --arrival constant,poisson -- \
+    "$SERVER" --port '{port}' --delay-ms 5 &&
+    points 'all(.rate.achieved_ips > 50)' r.jsonl
+}
+
+@test "nothing but the server holds up its answers" {
+  judged serves
+  PARTS=.processes judged serves --serial
+  judged serves_a_rate
+}
+
 @test "a parallel server serves each connection, and two servers twice as much" {
   DURATION=0.5 measure 0 -l processes:1,2 --streams 1,4 -- "$SERVER" --port '{port}' --delay-ms 5
   points 'length == 4 and all(measured and .latency_us.p50 >= 4950)' r.jsonl
-  points 'all(.throughput_ips < 212 * .workers and .throughput_ips > 60 * .workers)' r.jsonl
+  points 'all(.throughput_ips < 212 * .workers)' r.jsonl
   points 'map(.workers) | sort == [1, 2, 4, 8]' r.jsonl
 }
 
@@ -167,7 +185,7 @@ server_runs() {
   DURATION=1 measure 0 -l processes:1 --streams 8 --rate 100 --arrival constant,poisson -- \
     "$SERVER" --port '{port}' --delay-ms 5
   points 'length == 2 and all(measured and .rate.offered_ips == 100 and .latency_us.p50 >= 4950)' r.jsonl
-  points 'all(.rate.achieved_ips > 50 and .rate.achieved_ips < 150)' r.jsonl
+  points 'all(.rate.achieved_ips > 0 and .rate.achieved_ips < 150)' r.jsonl
 }
 
 @test "arrivals of a file" {

@@ -44,6 +44,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "emul/model/lateness.h"
+
 #define MAX_CONNECTIONS 16384 /* also the highest descriptor */
 #define MAX_TEXT 8192
 #define MAX_BODY (16L << 20)
@@ -442,6 +444,9 @@ static void read_input(struct connection *connection)
 
 static void resume(struct connection *connection)
 {
+    int64_t wait_ns = delay_ns + stream_ns;
+    if (connection->state == WAIT_FOR_ANSWER)
+        lateness_note((uint64_t)(connection->due_ns - wait_ns), (uint64_t)connection->due_ns);
     wait_no_more(connection);
     if (proceed(connection) && take_input(connection) && connection->unread)
         read_input(connection);
