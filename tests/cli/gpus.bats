@@ -124,10 +124,14 @@ uuids() { head -1 "$1" | jq -r '.gpus[].uuid'; }
 
 @test "GPUs that differ are named, and the one that stands out" {
   export MPSWEEP_EMUL_DEVICES=2 MPSWEEP_EMULATED_FAULT='cuStreamSynchronize#1+=slow:40@1'
-  expect 0 "$MPSWEEP" sweep "${SMALL[@]:2}" -q --device emulated:0,1 -o r.jsonl -l processes:1
-  points 'all(.gpu_imbalance > 0.05 and ([.warnings[] | select(.kind == "gpu-imbalance") | .text]
-    | length == 1 and (.[0] | test("^the GPUs differ by [0-9]+%, from GPU 1 .GPU-6d707377-6565-702d-656d-756c61746565., the slowest, to GPU 0 .GPU-.*64., the fastest: compare"))))' r.jsonl
-  grep -q '^warning .*from GPU 1 (GPU-.*65), the slowest' out
+  differ() {
+    rm -f r.jsonl
+    expect 0 "$MPSWEEP" sweep "${SMALL[@]:2}" -q --device emulated:0,1 -o r.jsonl -l processes:1 || return 1
+    points 'all(.gpu_imbalance > 0.05 and ([.warnings[] | select(.kind == "gpu-imbalance") | .text]
+      | length == 1 and (.[0] | test("^the GPUs differ by [0-9]+%, from GPU 1 .GPU-6d707377-6565-702d-656d-756c61746565., the slowest, to GPU 0 .GPU-.*64., the fastest: compare"))))' r.jsonl || return 1
+    grep -q '^warning .*from GPU 1 (GPU-.*65), the slowest' out
+  }
+  judged differ
   # Of three, one can stand out.
   stands_out() {
     rm -f r.jsonl
