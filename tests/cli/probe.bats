@@ -221,7 +221,7 @@ larger_are_delayed() {
 @test "an arm that hangs is ended, and the others are measured" {
   # Only who copies makes a second stream.
   MPSWEEP_EMULATED_FAULT='cuStreamCreate#2=hang' expect 2 "$MPSWEEP" probe launch-delay "${QUICK[@]}" \
-    --timeout 3 -o r.jsonl --arms pageable-64k
+    --timeout 10 -o r.jsonl --arms pageable-64k
   holds '.arms | map(.arm + " " + .status) == ["alone ok", "pageable-64k failed"]' r.jsonl
   holds '.error | test("pageable-64k: it did not get ready in time")' r.jsonl
 }
