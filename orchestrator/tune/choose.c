@@ -81,6 +81,17 @@ static bool has_as_many_queues(const struct tune_candidate *one, const struct tu
            one->processes * one->connections >= other->processes * other->connections;
 }
 
+/* Whether a refusal is no limit: as many clients with as many queues have worked. */
+static bool has_room(const struct tune_search *search, const struct tune_candidate *refused)
+{
+    for (size_t i = 0; i < search->known_count; i++) {
+        const struct tune_candidate *known = &search->candidates[search->known[i]];
+        if (known->axes[TUNE_AXIS_MPS] && has_as_many_queues(known, refused))
+            return true;
+    }
+    return false;
+}
+
 static bool is_more_of(const struct tune_candidate *one, const struct tune_candidate *other)
 {
     return one->processes >= other->processes && one->threads >= other->threads &&
@@ -96,7 +107,8 @@ bool tune_search_is_beyond(const struct tune_search *search, size_t point)
         const struct tune_observation *seen = &search->states[search->refused[i]].seen;
         if (seen->outcome == TUNE_INFEASIBLE && search->states[point].knowledge == TUNE_UNTRIED &&
             one->axes[TUNE_AXIS_MPS] == other->axes[TUNE_AXIS_MPS] &&
-            (is_more_of(one, other) || (seen->crowded && has_as_many_queues(one, other))))
+            (is_more_of(one, other) ||
+             (seen->crowded && has_as_many_queues(one, other) && !has_room(search, other))))
             return true;
     }
     return false;

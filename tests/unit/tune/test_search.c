@@ -437,6 +437,11 @@ static void test_as_many_queues_of_clients_are_not_tried(void **state)
     rig_look(1, 100.0, 0.001, 1000.0, false);
     tune_search_note(rig.search, 0, &full);
     assert_false(tune_search_is_beyond(rig.search, 1));
+    /* Nor is it a limit that keeps out others, where as many have worked. */
+    rig_begin(&rig_rules);
+    rig_look(2, 100.0, 0.001, 1000.0, false);
+    tune_search_note(rig.search, 0, &full);
+    assert_false(tune_search_is_beyond(rig.search, 1));
     /* Without room for the buffers fewer threads may fit. */
     const struct tune_observation large = {.outcome = TUNE_INFEASIBLE};
     rig_begin(&rig_rules);
