@@ -291,11 +291,19 @@ const struct option_row *command_option(const struct command *command, const cha
 #define LETTERS_OF_A_SLIP 3
 #define SHORT 4
 
+/* Of the words that ask for help, to which no option is near. */
+#define HELP_SLIPS 2
+
 enum status command_unknown_option(const struct command *command, const char *name)
 {
     char others[256] = "";
     struct text text = {.at = others, .size = sizeof others};
     char meant[64];
+    static const char *const helps[] = {"help", "help-all"};
+    for (size_t i = 0; i < sizeof helps / sizeof *helps; i++)
+        if (text_distance(name, helps[i]) <= HELP_SLIPS)
+            return status_set(STATUS_USAGE, "unknown option '--%s'; did you mean '--%s'?", name,
+                              helps[i]);
     if (option_meaning(name, (unsigned)command->bit | command->also, meant, sizeof meant))
         return status_set(STATUS_USAGE, "unknown option '--%s'; did you mean %s?", name, meant);
     const char *known = option_nearest(name, ~0u);

@@ -22,8 +22,8 @@
     PAGE(plot)                                                                                     \
     PAGE(report)                                                                                   \
     PAGE(export)                                                                                   \
-    PAGE(explain) PAGE(compare) PAGE(merge) PAGE(emit) PAGE(probe) PAGE(doctor) PAGE(mps)          \
-        PAGE(slurm)
+    PAGE(explain)                                                                                  \
+    PAGE(compare) PAGE(merge) PAGE(emit) PAGE(probe) PAGE(doctor) PAGE(mps) PAGE(slurm)
 
 #define EMBED(name)                                                                                \
     __asm__(".pushsection .rodata\n"                                                               \
@@ -228,7 +228,7 @@ bool help_print_word(FILE *out, const char *word)
     bool any = false, named = false;
     for (int i = 0; i < OPTION_COUNT; i++)
         named |= strcmp(option_table[i].name, name) == 0;
-    bool axes = strcmp(word, "axes") == 0;
+    bool axes = strcmp(word, "axes") == 0 || strcmp(word, "axis") == 0;
     for (int i = 0; i < OPTION_COUNT; i++) {
         const struct option_row *row = &option_table[i];
         bool wanted = named  ? strcmp(row->name, name) == 0

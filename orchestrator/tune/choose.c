@@ -81,7 +81,7 @@ static bool has_as_many_queues(const struct tune_candidate *one, const struct tu
            one->processes * one->connections >= other->processes * other->connections;
 }
 
-/* Whether a refusal is no limit: as many clients with as many queues have worked. */
+/* Whether a refusal is not a limit: as many clients with as many queues have worked. */
 static bool has_room(const struct tune_search *search, const struct tune_candidate *refused)
 {
     for (size_t i = 0; i < search->known_count; i++) {

@@ -65,6 +65,10 @@ fits_a_screen() {
   expect 0 "$MPSWEEP" help sweep
   grep -q '^mpsweep sweep \[JOBFILE\]' out
   local word
+  for word in axes axis; do
+    expect 0 "$MPSWEEP" help $word
+    grep -q -- '--streams N' out
+  done
   for word in rate --rate; do
     expect 0 "$MPSWEEP" help $word
     [ "$(head -1 out)" = "sweep, tune, trace" ]
@@ -107,6 +111,8 @@ fits_a_screen() {
   refused "one of table\|.*\|json; did you mean 'table'\? \(options" "$MPSWEEP" sweep -f tabel
   # 'far' does not mean 'near'.
   refused "one of near\|scatter\|none \(options" "$MPSWEEP" sweep --bind far
+  refused "unknown option '--hlep'; did you mean '--help'\?" "$MPSWEEP" tune --hlep
+  refused "unknown option '--help-al'; did you mean '--help-all'\?" "$MPSWEEP" sweep --help-al
   # Not where the command lacks what is meant.
   refused "unknown option '--qps' \(options" "$MPSWEEP" plot a --qps 10
 }
