@@ -9,9 +9,9 @@
 #include "orchestrator/calibrate/plan.h"
 #include "orchestrator/console/columns.h"
 #include "orchestrator/console/report.h"
-#include "orchestrator/explain/set.h"
-#include "orchestrator/explain/observed.h"
 #include "orchestrator/explain/point.h"
+#include "orchestrator/explain/programs.h"
+#include "orchestrator/explain/set.h"
 #include "orchestrator/explain/verify.h"
 #include "orchestrator/results/fields.h"
 #include "orchestrator/session/mps_limits.h"
@@ -44,13 +44,12 @@ static void unload(struct explaining *explaining)
     results_release(&explaining->results);
 }
 
-/* A file that has nothing but such points, and nothing is asked for that needs ceilings. */
-static bool explains_observed(const struct explaining *explaining)
+/* A file that has nothing but points of programs, and nothing is asked for that needs ceilings. */
+static bool explains_programs(const struct explaining *explaining)
 {
-    const struct options *options = explaining->options;
-    return explaining->set.count == 0 && explain_has_observed(explaining->results.points) &&
-           !options_switch(options, OPTION_VERIFY) &&
-           columns_is_format(options_text(options, OPTION_EXPLAIN_FORMAT));
+    const struct results *results = &explaining->results;
+    return explaining->set.count == 0 && explain_has_programs(results->header, results->points) &&
+           !options_switch(explaining->options, OPTION_VERIFY);
 }
 
 /* The results with the calibrations that they hold; writes: there will be more, so that nothing
@@ -70,7 +69,7 @@ static enum status load(struct explaining *explaining, bool writes)
         explain_set_make(explaining->results.header, explaining->results.points, &explaining->set);
     if (status != STATUS_OK)
         return status_prefix(status, "'%s': ", path);
-    if (explaining->set.count == 0 && explains_observed(explaining))
+    if (explains_programs(explaining))
         return STATUS_OK;
     if (explaining->set.count == 0)
         return explain_set_empty(&explaining->set, path);
@@ -293,6 +292,22 @@ static enum status print_json(const struct explaining *explaining)
     return STATUS_OK;
 }
 
+static int explain_programs(const struct explaining *explaining, bool text)
+{
+    const struct results *results = &explaining->results;
+    if (text) {
+        explain_print_programs(stdout, results->header, results->points);
+        return EXIT_ALL_MEASURED;
+    }
+    json_t *array = explain_programs_json(results->header, results->points);
+    if (!array)
+        return report(status_set(STATUS_MEMORY, "out of memory"));
+    json_dumpf(array, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(10));
+    fputc('\n', stdout);
+    json_decref(array);
+    return EXIT_ALL_MEASURED;
+}
+
 /* Between an open session, where there is one, and its end. */
 static int run(struct explaining *explaining, struct session *session)
 {
@@ -301,10 +316,8 @@ static int run(struct explaining *explaining, struct session *session)
     enum status status = session ? calibrate(explaining) : STATUS_OK;
     if (status != STATUS_OK)
         return report(status);
-    if (explains_observed(explaining)) {
-        explain_print_observed(stdout, explaining->results.points);
-        return EXIT_ALL_MEASURED;
-    }
+    if (explains_programs(explaining))
+        return explain_programs(explaining, text);
     const struct remedy_limits limits = known_limits(session);
     status = explain_set_compute(&explaining->set, &limits);
     if (status != STATUS_OK)
@@ -335,7 +348,7 @@ static enum status load_for_use(struct explaining *explaining, bool *needs_gpu)
         enum status status = load(explaining, locked);
         if (status != STATUS_OK)
             return status;
-        if (explains_observed(explaining))
+        if (explains_programs(explaining))
             return STATUS_OK;
         if (explain_set_is_of_several(&explaining->set))
             return check_merged(explaining);

@@ -330,3 +330,47 @@ merged() {
   expect 0 "$MPSWEEP" help --manual explain
   grep -q '^\.SH explain' out
 }
+
+# -- programs ----------------------------------------------------------------------------------------
+
+# limited NAME LIMIT INSTEAD: of the points of p.json, which name as many workers elsewhere.
+limited() {
+  jq -e --arg name "$1" --arg limit "$2" --argjson instead "$3" 'map(select("\(.layout) \(.processes)x\(.threads)" == $name))
+    | length >= 1 and all(.limited_by == (if $limit == "" then null else $limit end)
+      and ((.instead != null) == $instead))' p.json >/dev/null ||
+    fail "$1 should be limited by '$2'" "$(jq -c '.[]' p.json)"
+}
+
+@test "of a program the points together show what limits each" {
+  local decode=$MPSWEEP_SOURCE_DIR/docs/results/h100-layouts-decode.jsonl
+  expect 0 "$MPSWEEP" explain "$decode"
+  [ "$(grep -c ' iterations/s; an iteration is 1 wait, 1584 launches, ' out)" -eq 31 ]
+  grep -q '^  4 workers do 3.87 times as much as one: they hardly disturb each other' out
+  grep -q '^  16 workers do 7.96 times as much as one: the CPUs limit them: 15.1 of 16 are busy$' out
+  grep -q '^  4 workers do 1.45 times as much as one: a lock of their process limits them, ' out
+  grep -A1 '^  12 workers do 2.93 times as much as one: without MPS processes take turns' out |
+    grep -q '^    processes+mps 12×1 does 2.5 times as much$'
+  grep -q '^  12 workers do 7.34 .*: not the CPUs (12.0 of 16 are busy) but something else' out
+  grep -q '^hybrid 8×4, 4 queues: ' out
+  grep -q '^The best is hybrid 8×2. Its 1584 launches are much of the 30.73 ms of a CPU' out
+  "$MPSWEEP" explain "$decode" --format json >p.json
+  limited 'processes+mps 4x1' "" false
+  limited 'threads 1x1' "" true
+  limited 'hybrid 8x2' cpus false
+  limited 'threads+mps 1x4' process true
+  limited 'processes 12x1' time-slicing true
+  limited 'processes+mps 12x1' shared false
+}
+
+@test "of a program that ticks, too; where nothing can be compared it names what to measure" {
+  local decode=$MPSWEEP_SOURCE_DIR/docs/results/h100-layouts-decode.jsonl
+  jq -c 'del(.observed) | select(.type != "point" or .layout == "threads")' "$decode" >r.jsonl
+  expect 0 "$MPSWEEP" explain r.jsonl
+  grep -qE '^threads 1×4: 90.33 iterations/s$' out
+  grep -A1 '^  4 workers do 1.44 .*: a lock of their process may limit them' out |
+    grep -q '^    --layout processes+mps:4 would show it$'
+  ! grep -q 'The best is' out || fail "it cannot know launches"
+  # A server's workers are requests in flight.
+  jq -c 'if .type == "point" then .requests = {} else . end' r.jsonl >s.jsonl
+  refused 'holds only points of workloads without a calibration' "$MPSWEEP" explain s.jsonl
+}

@@ -39,8 +39,9 @@ COPIES="1 copy in of 65536 bytes, 1 copy out of 65536 bytes"
   [ "$(grep -cE '×1.*: [0-9.]+ iterations/s; an iteration is 1 wait, 12 launches' out)" -eq 2 ]
   [ "$(grep -cE '^  a worker needs [0-9.]+ ms for one, and [0-9.]+ ms of a CPU' out)" -eq 2 ]
   [ "$(grep -cE '^  2 workers do [0-9.]+ times as much as one: ' out)" -eq 1 ]
-  # Ceilings are not known, in any other form either.
-  refused 'holds only points of workloads without a calibration' "$MPSWEEP" explain --format json r.jsonl
+  expect 0 "$MPSWEEP" explain --format json r.jsonl
+  jq -e 'map([.layout, .processes, .throughput_ips > 0, .cpu_share > 0]) | sort
+    == [["processes+mps", 2, true, true], ["threads", 1, true, true]]' out
 }
 
 @test "each thread has its own" {

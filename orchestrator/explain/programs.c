@@ -1,0 +1,317 @@
+#include "orchestrator/explain/programs.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "orchestrator/explain/point.h"
+#include "orchestrator/results/point.h"
+
+/* Of a CPU: more is a host that does not rest, less one that mostly sleeps. */
+#define RESTLESS 0.9
+#define ASLEEP 0.5
+/* Of one worker's throughput, that each of several has: they do not disturb each other. */
+#define UNDISTURBED 0.9
+/* Of the CPUs that workers may use: the others are for the system, and for what is not even. */
+#define FULL 0.9
+/* A layout that does so many times as much, with as many workers, shows what the other one lacks.
+ */
+#define SHOWN 1.1
+/* Launches in an iteration from which on a graph saves much of the host's time. */
+#define MANY_LAUNCHES 50
+
+enum limit {
+    LIMIT_UNKNOWN, /* one worker, or not known what one does */
+    LIMIT_NONE,
+    LIMIT_SLICES,
+    LIMIT_CPUS,
+    LIMIT_PROCESS,
+    LIMIT_SHARED,
+};
+
+static const char *const limit_names[] = {NULL, NULL, "time-slicing", "cpus", "process", "shared"};
+
+/* The points of a file, and what one of them is. */
+struct programs {
+    const json_t *points;
+    double cpus;    /* that workers may use; 0: not known */
+    bool ticking;   /* the file is of a program, observed or not */
+    double one_ips; /* of one worker; 0: not known */
+};
+
+struct finding {
+    const json_t *point;
+    double workers, times; /* of one worker's throughput; 0: not known */
+    double cpus, share;    /* in use; of a CPU, that each worker uses */
+    enum limit limit;
+    const json_t *instead; /* as many workers in another layout over MPS; NULL: not measured */
+    double instead_times;
+};
+
+static double number(const json_t *record, const char *key)
+{
+    return json_number_value(json_object_get(record, key));
+}
+
+static bool over_mps(const json_t *point)
+{
+    return json_is_true(json_object_get(point, "mps"));
+}
+
+static double ips_of(const json_t *point)
+{
+    return number(point, "throughput_ips");
+}
+
+static double workers_of(const json_t *point)
+{
+    return fmax(number(point, "processes") * number(point, "threads"), number(point, "in_flight"));
+}
+
+static bool is_program(const struct programs *programs, const json_t *point)
+{
+    bool observed = json_is_object(json_object_get(point, "observed"));
+    return (observed || programs->ticking) && !json_object_get(point, "requests") &&
+           !explain_point_open(point) && ips_of(point) > 0.0;
+}
+
+static struct programs programs_of(const json_t *header, const json_t *points)
+{
+    const json_t *workload = json_object_get(header, "workload");
+    struct programs programs = {.points = points,
+                                .cpus = number(header, "cpus"),
+                                .ticking = json_is_array(json_object_get(workload, "argv"))};
+    for (size_t i = 0; i < json_array_size(points) && programs.one_ips <= 0.0; i++) {
+        const json_t *point = json_array_get(points, i);
+        if (is_program(&programs, point) && workers_of(point) == 1.0)
+            programs.one_ips = ips_of(point);
+    }
+    return programs;
+}
+
+bool explain_has_programs(const json_t *header, const json_t *points)
+{
+    const struct programs programs = programs_of(header, points);
+    for (size_t i = 0; i < json_array_size(points); i++)
+        if (is_program(&programs, json_array_get(points, i)))
+            return true;
+    return false;
+}
+
+/* -- what limits a point ----------------------------------------------------------------------- */
+
+/* The best point over MPS with as many workers, in the same processes or in more. */
+static const json_t *find_instead(const struct programs *programs, const json_t *point)
+{
+    const json_t *best = NULL;
+    for (size_t i = 0; i < json_array_size(programs->points); i++) {
+        const json_t *other = json_array_get(programs->points, i);
+        bool differs = number(other, "processes") > number(point, "processes") || !over_mps(point);
+        if (is_program(programs, other) && over_mps(other) && differs &&
+            workers_of(other) == workers_of(point) &&
+            number(other, "processes") >= number(point, "processes") &&
+            (!best || ips_of(other) > ips_of(best)))
+            best = other;
+    }
+    return best;
+}
+
+static enum limit limit_of(const struct programs *programs, const struct finding *found)
+{
+    double processes = number(found->point, "processes");
+    bool several = number(found->point, "threads") > 1.0;
+    bool sliced = processes > 1.0 && !over_mps(found->point);
+    bool shown = found->instead_times >= SHOWN, asked = found->instead != NULL;
+    if (found->workers <= 1.0 || found->times <= 0.0)
+        return LIMIT_UNKNOWN;
+    if (found->times >= UNDISTURBED * found->workers)
+        return LIMIT_NONE;
+    if (sliced && (shown || !asked))
+        return LIMIT_SLICES;
+    if (programs->cpus > 0.0 && found->cpus >= FULL * programs->cpus)
+        return LIMIT_CPUS;
+    return several && (shown || !asked) ? LIMIT_PROCESS : LIMIT_SHARED;
+}
+
+static struct finding find(const struct programs *programs, const json_t *point)
+{
+    struct finding found = {.point = point, .workers = workers_of(point)};
+    double cpu_s = number(json_object_get(point, "cpu"), "us_per_iteration") / 1e6;
+    found.share = cpu_s * ips_of(point) / found.workers;
+    found.cpus = point_cpus_in_use(point);
+    if (programs->one_ips > 0.0)
+        found.times = ips_of(point) / programs->one_ips;
+    found.instead = find_instead(programs, point);
+    if (found.instead)
+        found.instead_times = ips_of(found.instead) / ips_of(point);
+    found.limit = limit_of(programs, &found);
+    return found;
+}
+
+/* -- as text ----------------------------------------------------------------------------------- */
+
+#define NAME_TEXT (POINT_TEXT_BYTES + 32)
+
+/* "hybrid 8×2", with the queues if they are not the driver's default. */
+static const char *name_of(const json_t *point, char text[NAME_TEXT])
+{
+    point_name(point, text);
+    size_t length = strlen(text);
+    if (!json_is_true(json_object_get(point, "connections_default")))
+        snprintf(text + length, NAME_TEXT - length, ", %.0f queues", number(point, "connections"));
+    return text;
+}
+
+/* Each worker is in an iteration all the time. */
+static void print_host(FILE *out, const struct finding *found)
+{
+    double took_ms = 1e3 * found->workers / ips_of(found->point);
+    if (found->share <= 0.0)
+        return;
+    fprintf(out, "  a worker needs %.4g ms for one, and %.4g ms of a CPU (%.0f%%): %s\n", took_ms,
+            found->share * took_ms, 100.0 * found->share,
+            found->share >= RESTLESS
+                ? "the host does not rest; it computes, launches, or spins as it waits"
+            : found->share < ASLEEP ? "the host mostly sleeps, or waits for the GPU asleep"
+                                    : "the host works, and sleeps or waits asleep");
+}
+
+/* "processes+mps 4×1 does 2.66 times as much", or how to find that out. */
+static void print_instead(FILE *out, const struct finding *found)
+{
+    char name[NAME_TEXT];
+    if (found->instead)
+        fprintf(out, ";\n    %s does %.3g times as much", name_of(found->instead, name),
+                found->instead_times);
+    else
+        fprintf(out, ";\n    --layout processes+mps:%.0f would show it", found->workers);
+}
+
+static void print_limit(FILE *out, const struct programs *programs, const struct finding *found)
+{
+    switch (found->limit) {
+    case LIMIT_NONE:
+        fputs("they hardly disturb each other, and more may do more", out);
+        break;
+    case LIMIT_SLICES:
+        fputs("without MPS processes take turns on the GPU", out);
+        print_instead(out, found);
+        break;
+    case LIMIT_CPUS:
+        fprintf(out, "the CPUs limit them: %.1f of %.0f are busy", found->cpus, programs->cpus);
+        break;
+    case LIMIT_PROCESS:
+        fprintf(out, "a lock of their process %s them, of the interpreter or the driver",
+                found->instead ? "limits" : "may limit");
+        print_instead(out, found);
+        break;
+    default:
+        fputs("not the CPUs", out);
+        if (programs->cpus > 0.0 && found->cpus > 0.0)
+            fprintf(out, " (%.1f of %.0f are busy)", found->cpus, programs->cpus);
+        fputs(" but something else that they share limits them: the GPU, or memory", out);
+    }
+}
+
+static void print_finding(FILE *out, const struct programs *programs, const struct finding *found)
+{
+    char name[NAME_TEXT];
+    const char *iteration =
+        json_string_value(json_object_get(json_object_get(found->point, "observed"), "iteration"));
+    fprintf(out, "%s: %.4g iterations/s%s%s\n", name_of(found->point, name), ips_of(found->point),
+            iteration ? "; an iteration is " : "", iteration ? iteration : "");
+    print_host(out, found);
+    if (found->limit == LIMIT_UNKNOWN)
+        return;
+    fprintf(out, "  %.0f workers do %.3g times as much as one: ", found->workers, found->times);
+    print_limit(out, programs, found);
+    fputc('\n', out);
+}
+
+/* Kernels that an iteration launches by themselves; 0: not known. */
+static double launches_of(const json_t *point)
+{
+    const char *iteration =
+        json_string_value(json_object_get(json_object_get(point, "observed"), "iteration"));
+    const char *at = iteration ? strstr(iteration, " launches") : NULL;
+    while (at && at > iteration && at[-1] >= '0' && at[-1] <= '9')
+        at--;
+    return at ? strtod(at, NULL) : 0.0;
+}
+
+/* What would help the best of them most. */
+static void print_remedy(FILE *out, const struct finding *best)
+{
+    char name[NAME_TEXT];
+    double launches = best->point ? launches_of(best->point) : 0.0;
+    if (launches < MANY_LAUNCHES || best->share < ASLEEP)
+        return;
+    point_name(best->point, name);
+    fprintf(
+        out,
+        "\nThe best is %s. Its %.0f launches are much of the %.4g ms of a CPU that an iteration "
+        "takes:\nif they are the same each time, a CUDA graph has one in their place.\n",
+        name, launches, 1e3 * best->share * best->workers / ips_of(best->point));
+}
+
+void explain_print_programs(FILE *out, const json_t *header, const json_t *points)
+{
+    const struct programs programs = programs_of(header, points);
+    struct finding best = {.point = NULL};
+    for (size_t i = 0; i < json_array_size(points); i++) {
+        const json_t *point = json_array_get(points, i);
+        if (!is_program(&programs, point))
+            continue;
+        struct finding found = find(&programs, point);
+        print_finding(out, &programs, &found);
+        if (!best.point || ips_of(point) > ips_of(best.point))
+            best = found;
+    }
+    print_remedy(out, &best);
+    fputs(
+        "\nCeilings are known of the built-in workloads only: 'mpsweep record' makes a workload of "
+        "the program,\nand 'mpsweep trace' shows its calls and kernels.\n",
+        out);
+}
+
+/* -- as JSON ----------------------------------------------------------------------------------- */
+
+static json_t *number_or_null(double value)
+{
+    return isfinite(value) && value > 0.0 ? json_real(value) : json_null();
+}
+
+static json_t *to_json(const struct finding *found)
+{
+    const char *name = limit_names[found->limit];
+    json_t *instead = found->instead
+                          ? json_pack("{s:O, s:f}", "point", json_object_get(found->instead, "id"),
+                                      "times", found->instead_times)
+                          : json_null();
+    return json_pack("{s:O, s:O, s:O, s:O, s:O, s:f, s:o, s:o, s:o, s:o, s:o}", "id",
+                     json_object_get(found->point, "id"), "layout",
+                     json_object_get(found->point, "layout"), "mps",
+                     json_object_get(found->point, "mps"), "processes",
+                     json_object_get(found->point, "processes"), "threads",
+                     json_object_get(found->point, "threads"), "throughput_ips",
+                     ips_of(found->point), "times_one", number_or_null(found->times), "cpu_share",
+                     number_or_null(found->share), "cpus_in_use", number_or_null(found->cpus),
+                     "limited_by", name ? json_string(name) : json_null(), "instead", instead);
+}
+
+json_t *explain_programs_json(const json_t *header, const json_t *points)
+{
+    const struct programs programs = programs_of(header, points);
+    json_t *array = json_array();
+    for (size_t i = 0; array && i < json_array_size(points); i++) {
+        const json_t *point = json_array_get(points, i);
+        if (!is_program(&programs, point))
+            continue;
+        struct finding found = find(&programs, point);
+        if (json_array_append_new(array, to_json(&found)) != 0) {
+            json_decref(array);
+            return NULL;
+        }
+    }
+    return array;
+}
