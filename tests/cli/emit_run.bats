@@ -240,12 +240,13 @@ IDLE
   local daemon=$! client
   await $PATIENCE sh d/mps ready
   CUDA_DEVICE_MAX_CONNECTIONS=1 CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=10 expect 0 d/start
+  # They have made their contexts.
+  await $PATIENCE test -s probe.0 -a -s probe.1
   absent 'CUDA_DEVICE_MAX\|CUDA_MPS_ACTIVE' environment.0
   grep -qE '^worker 1: running, process [0-9]+; this layout has no MPS$' out
   grep -qx "CUDA_MPS_PIPE_DIRECTORY=$(readlink d/run)/off" environment.0
   [ -z "$(ls -A d/run/off)" ]
-  # They have made their contexts, and no server was started for them.
-  await $PATIENCE test -s probe.0 -a -s probe.1
+  # No server was started for them.
   [ -z "$(echo get_server_list | nvidia-cuda-mps-control)" ]
   # It can fail: a worker of this shell is its client.
   MPSWEEP_PROCESS=2 bin/serve >worker.out 2>&1 3>&- &

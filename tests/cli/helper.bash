@@ -258,10 +258,15 @@ refused() {
   [ ! -s "$WORK/out" ] || fail "there is output beside the error of: $*" "$(cat "$WORK/out")"
 }
 
-# absent PATTERN FILE: no line of it matches. (A plain '!' would not end a test.)
+# absent PATTERN FILE...: no line of them matches. (A plain '!' would not end a test.)
 absent() {
-  if grep -e "$1" "$2" >&2; then
-    fail "should not be in $2: $1"
+  local pattern=$1 file
+  shift
+  for file; do
+    [ "$file" = - ] || [ -e "$file" ] || fail "there is no $file" || return 1
+  done
+  if grep -e "$pattern" "$@" >&2; then
+    fail "should not be in $*: $pattern"
   fi
 }
 
