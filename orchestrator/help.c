@@ -274,7 +274,7 @@ static void print_title(FILE *out, const struct option_row *row)
     const char *value = value_of(row, form);
     int written = fprintf(out, "  %s --%s", letter, row->name);
     int room = TITLE_COLUMNS - written - 1, length = value ? (int)strlen(value) : 0;
-    if (length > room) {
+    if (value && length > room) {
         int last = room - 3;
         while (last > 0 && value[last - 1] != '|')
             last--;
