@@ -281,22 +281,31 @@ static json_t *number_or_null(double value)
     return isfinite(value) && value > 0.0 ? json_real(value) : json_null();
 }
 
+static json_t *instead_json(const struct finding *found)
+{
+    json_t *instead = found->instead ? json_object() : json_null();
+    if (!found->instead)
+        return instead;
+    json_object_set(instead, "point", json_object_get(found->instead, "id"));
+    json_object_set_new(instead, "times", json_real(found->instead_times));
+    return instead;
+}
+
+/* A record may lack any of the fields. */
 static json_t *to_json(const struct finding *found)
 {
+    static const char *const kept[] = {"id",        "layout",  "mps",
+                                       "processes", "threads", "throughput_ips"};
     const char *name = limit_names[found->limit];
-    json_t *instead = found->instead
-                          ? json_pack("{s:O, s:f}", "point", json_object_get(found->instead, "id"),
-                                      "times", found->instead_times)
-                          : json_null();
-    return json_pack("{s:O, s:O, s:O, s:O, s:O, s:f, s:o, s:o, s:o, s:o, s:o}", "id",
-                     json_object_get(found->point, "id"), "layout",
-                     json_object_get(found->point, "layout"), "mps",
-                     json_object_get(found->point, "mps"), "processes",
-                     json_object_get(found->point, "processes"), "threads",
-                     json_object_get(found->point, "threads"), "throughput_ips",
-                     ips_of(found->point), "times_one", number_or_null(found->times), "cpu_share",
-                     number_or_null(found->share), "cpus_in_use", number_or_null(found->cpus),
-                     "limited_by", name ? json_string(name) : json_null(), "instead", instead);
+    json_t *object = json_object();
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        json_object_set(object, kept[i], json_object_get(found->point, kept[i]));
+    json_object_set_new(object, "times_one", number_or_null(found->times));
+    json_object_set_new(object, "cpu_share", number_or_null(found->share));
+    json_object_set_new(object, "cpus_in_use", number_or_null(found->cpus));
+    json_object_set_new(object, "limited_by", name ? json_string(name) : json_null());
+    json_object_set_new(object, "instead", instead_json(found));
+    return object;
 }
 
 json_t *explain_programs_json(const json_t *header, const json_t *points)
