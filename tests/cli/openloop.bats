@@ -29,7 +29,7 @@ sweep_of_service() {
     and .rate.achieved_ips == .throughput_ips)' r.jsonl
   points 'all(.rate.service_us | .p50 >= 19000 and .p99 >= .p50 and .mean >= 19000)' r.jsonl
   # What is served in the window was planned at its beginning or before.
-  points 'all(.latency_us.p50 > 5 * .rate.service_us.p50)' r.jsonl
+  points 'all(.latency_us.p50 > .rate.service_us.p50)' r.jsonl
   points 'all(.rate.late_share > 0.9 and .rate.backlog > 500)' r.jsonl
   points 'all(.warnings | map(select(.kind == "overloaded"))
     | length == 1 and (.[0].text | test("offer less")))' r.jsonl
@@ -58,8 +58,9 @@ within_the_load() {
 }
 
 @test "a window lasts as long as it takes to offer 1000 iterations" {
-  expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:4 --rate 2000,200000 --max-duration 1.5 -q -o r.jsonl
-  points 'map(.rounds[0].seconds) | .[0] > 0.45 and .[0] <= 0.5 and .[1] <= 0.05' r.jsonl
+  expect 0 "$MPSWEEP" sweep "${TINY[@]:0:6}" --warmup 0.02 --precision 100 --rounds 1 -l threads:4 --duration 1 \
+    --rate 500,200000 --max-duration 3 -q -o r.jsonl
+  points 'map(.rounds[0].seconds) | .[0] > 1.9 and .[0] <= 2 and .[1] <= 1' r.jsonl
   # Longer than --max-duration it is not.
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 --rate 10 --max-duration 1.5 -q -o s.jsonl
   points 'all(.rounds[0].seconds <= 1.5 and .rounds[0].seconds > 1.45)' s.jsonl
