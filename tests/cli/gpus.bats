@@ -35,7 +35,9 @@ uuids() { head -1 "$1" | jq -r '.gpus[].uuid'; }
   points 'all(.workers == 3 * .processes * .threads and (.per_worker | length) == .workers)' r.jsonl
   points 'all(.per_worker | all(.gpu == .process % 3))' r.jsonl
   points 'all((.per_gpu | map(.throughput_ips) | add) / .throughput_ips | . > 0.999 and . < 1.001)' r.jsonl
-  points 'all(.per_gpu | all(.latency_us.p50 > 0 and .latency_us.p99 >= .latency_us.p50 and (.cpus | length) > 0))' r.jsonl
+  # On a busy machine a GPU may have no iteration that began in the window.
+  points 'all(.per_gpu | all((.latency_us | (.p50 // 0) == 0 or .p99 >= .p50) and (.cpus | length) > 0)
+    and any(.latency_us.p50 > 0))' r.jsonl
   points 'all((.per_gpu | map(.throughput_ips) | (max - min) / (add / length)) - .gpu_imbalance | fabs < 1e-6)' r.jsonl
   points 'map(select(.mps)) | all(.attached == {expected: (3 * .processes), seen: (3 * .processes)})' r.jsonl
   points 'map(select(.mps) | .mps_daemons) | sort == (["per-gpu", "shared"] | map([., ., .]) | add)' r.jsonl
