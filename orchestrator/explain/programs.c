@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/text.h"
 #include "orchestrator/explain/point.h"
 #include "orchestrator/results/point.h"
 
@@ -215,10 +216,11 @@ static void print_limit(FILE *out, const struct programs *programs, const struct
 
 static void print_finding(FILE *out, const struct programs *programs, const struct finding *found)
 {
-    char name[NAME_TEXT];
+    char name[NAME_TEXT], ips[32];
     const char *iteration =
         json_string_value(json_object_get(json_object_get(found->point, "observed"), "iteration"));
-    fprintf(out, "%s: %.4g iterations/s%s%s\n", name_of(found->point, name), ips_of(found->point),
+    fprintf(out, "%s: %s iterations/s%s%s\n", name_of(found->point, name),
+            text_number(ips_of(found->point), ips, sizeof ips),
             iteration ? "; an iteration is " : "", iteration ? iteration : "");
     print_host(out, found);
     if (found->limit == LIMIT_UNKNOWN)

@@ -370,6 +370,10 @@ limited() {
   grep -A1 '^  4 workers do 1.44 .*: a lock of their process may limit them' out |
     grep -q '^    --layout processes+mps:4 would show it$'
   ! grep -q 'The best is' out || fail "it cannot know launches"
+  # As docs/tuning-your-service.md has it.
+  expect 0 "$MPSWEEP" explain "$MPSWEEP_SOURCE_DIR/docs/results/h200-tune-torch.jsonl"
+  sed -n '/^threads 1×16: /,/^processes+mps 16×1: /p' "$MPSWEEP_SOURCE_DIR/docs/tuning-your-service.md" >shown
+  [ "$(grep -cxFf out shown)" -eq 5 ] || fail "the page shows other than:" "$(cat out)"
   # A server's workers are requests in flight.
   jq -c 'if .type == "point" then .requests = {} else . end' r.jsonl >s.jsonl
   refused 'holds only points of workloads without a calibration' "$MPSWEEP" explain s.jsonl
