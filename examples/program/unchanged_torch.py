@@ -7,10 +7,15 @@
 
 mlp answers batches of inputs, decode generates 16 tokens with a cache of keys and values, kernel by
 kernel, and graph generates them by one CUDA graph. Each second a line on standard output reports how
-many answers a second there were. With --explicit the program reports its iterations itself, so that
-both ways can be compared.
+many answers a second there were. With --threads N it has that many threads with a stream each, as in
+
+    mpsweep tune -- sh -c 'exec python3 unchanged_torch.py decode --threads "$MPSWEEP_THREADS"'
+
+With --explicit the program reports its iterations itself, in one thread, so that both ways can be
+compared.
 """
-import sys
+import argparse
+import threading
 import time
 
 import torch
@@ -108,6 +113,19 @@ def serve(service):
             count, since = 0, now
 
 
+def serve_in_threads(services):
+    """Answers for ever, each of them in a thread and a stream of its own."""
+    def run(service):
+        with torch.inference_mode(), torch.cuda.stream(torch.cuda.Stream()):
+            serve(service)
+    torch.cuda.synchronize()
+    threads = [threading.Thread(target=run, args=(service,)) for service in services]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
 def serve_explicitly(service):
     """Answers until mpsweep has measured enough."""
     import mpsweep
@@ -123,12 +141,21 @@ def serve_explicitly(service):
 
 def main():
     kinds = {"mlp": Mlp, "decode": Decoder, "graph": GraphDecoder}
-    words = [word for word in sys.argv[1:] if word != "--explicit"]
-    if len(words) != 1 or words[0] not in kinds:
-        sys.exit(__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("kind", choices=kinds)
+    parser.add_argument("--threads", type=int, default=1, metavar="N", help="(default: 1)")
+    parser.add_argument("--explicit", action="store_true", help="report iterations to mpsweep")
+    options = parser.parse_args()
+    if options.threads < 1 or (options.explicit and options.threads > 1):
+        parser.error("at least one thread, and with --explicit only one")
     with torch.inference_mode():
-        service = kinds[words[0]]()
-        (serve_explicitly if "--explicit" in sys.argv else serve)(service)
+        services = [kinds[options.kind]() for _ in range(options.threads)]
+        if options.explicit:
+            serve_explicitly(services[0])
+        elif options.threads == 1:
+            serve(services[0])
+        else:
+            serve_in_threads(services)
 
 
 if __name__ == "__main__":
