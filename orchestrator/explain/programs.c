@@ -15,8 +15,7 @@
 #define UNDISTURBED 0.9
 /* Of the CPUs that workers may use: the others are for the system, and for what is not even. */
 #define FULL 0.9
-/* A layout that does so many times as much, with as many workers, shows what the other one lacks.
- */
+/* A layout that does as many times as much, with as many workers, shows what the other lacks. */
 #define SHOWN 1.1
 /* Launches in an iteration from which on a graph saves much of the host's time. */
 #define MANY_LAUNCHES 50
