@@ -201,8 +201,10 @@ static void print_limit(FILE *out, const struct programs *programs, const struct
         fprintf(out, "the CPUs limit them: %.1f of %.0f are busy", found->cpus, programs->cpus);
         break;
     case LIMIT_PROCESS:
-        fprintf(out, "a lock of their process %s them, of the interpreter or the driver",
-                found->instead ? "limits" : "may limit");
+        fprintf(
+            out,
+            "something in their process %s them, such as a lock of the interpreter or the driver",
+            found->instead ? "limits" : "may limit");
         print_instead(out, found);
         break;
     default:
@@ -250,7 +252,7 @@ static void print_remedy(FILE *out, const struct finding *best)
     point_name(best->point, name);
     fprintf(
         out,
-        "\nThe best is %s. Its %.0f launches are much of the %.4g ms of a CPU that an iteration "
+        "\nThe best is %s. Its %.0f launches may be much of the %.4g ms of a CPU that an iteration "
         "takes:\nif they are the same each time, a CUDA graph has one in their place.\n",
         name, launches, 1e3 * best->share * best->workers / ips_of(best->point));
 }
