@@ -21,7 +21,7 @@ streams_win() {
   rm -f r.jsonl
   expect 0 "$MPSWEEP" "${TUNE[@]}" -l threads:1 --schedule auto --budget 20s -o r.jsonl &&
     holds '.winner.what | test("^threads 1×1×[1-9][0-9]*, ")' r.jsonl &&
-    holds '.winner.throughput_ips > 5 * .naive[0].throughput_ips' r.jsonl
+    holds '.winner.throughput_ips > 500' r.jsonl # one stream: 100/s
 }
 
 @test "one thread with many streams, and the options that measure it again" {
