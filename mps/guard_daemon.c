@@ -19,6 +19,10 @@
 /* For one that mpsweep has left behind: nothing of it stays for more than five seconds. */
 #define ANSWER_NS (2 * NS_PER_S)
 #define LISTENING_NS (50 * NS_PER_MS)
+/* Between two questions at first, and at most. */
+#define READY_PAUSE_MS 5
+#define CLIENTS_PAUSE_MS 20
+#define PAUSE_MOST_MS 160
 #define TERMINATE_NS (3 * NS_PER_S)
 #define QUIT_NS (5 * NS_PER_S)
 #define GRACE_NS (3 * NS_PER_S)
@@ -99,11 +103,17 @@ static void wait_listening(const struct guard_daemon *daemon)
         ;
 }
 
+/* A question starts processes: the longer the answer is awaited, the less often it is asked. */
+static int longer(int pause_ms)
+{
+    return pause_ms < PAUSE_MOST_MS ? 2 * pause_ms : pause_ms;
+}
+
 static enum status wait_ready(struct guard_daemon *daemon, const struct mps_settings *settings)
 {
     uint64_t deadline_ns = clock_now_ns() + READY_NS;
     wait_listening(daemon);
-    for (;;) {
+    for (int pause_ms = READY_PAUSE_MS;; pause_ms = longer(pause_ms)) {
         if (guard_daemon_has_ended(daemon)) {
             char output[200];
             read_output(daemon, output, sizeof output);
@@ -124,7 +134,7 @@ static enum status wait_ready(struct guard_daemon *daemon, const struct mps_sett
         if (clock_now_ns() >= deadline_ns)
             return status_set(STATUS_TIMEOUT, "the MPS control daemon did not answer within %d s",
                               (int)(READY_NS / NS_PER_S));
-        wait_event(daemon, 5);
+        wait_event(daemon, pause_ms);
     }
 }
 
@@ -260,7 +270,7 @@ static bool clear_clients(const struct guard_daemon *daemon, uint64_t patience_n
     size_t count;
     uint64_t answer_ns = patience_ns > 0 ? ANSWER_NS : COMMAND_NS;
     uint64_t patient_until_ns = clock_now_ns() + patience_ns, deadline_ns = 0;
-    for (;;) {
+    for (int pause_ms = CLIENTS_PAUSE_MS;; pause_ms = longer(pause_ms)) {
         if (mps_control_clients(&daemon->control, clock_now_ns() + answer_ns, clients, CLIENTS_MOST,
                                 &count) != STATUS_OK)
             return false;
@@ -274,7 +284,7 @@ static bool clear_clients(const struct guard_daemon *daemon, uint64_t patience_n
                                              clients[i]);
             continue;
         }
-        clock_sleep_until(clock_now_ns() + 20 * NS_PER_MS);
+        clock_sleep_until(clock_now_ns() + (uint64_t)pause_ms * NS_PER_MS);
     }
 }
 

@@ -67,8 +67,8 @@ P
   absent ' $' out
   grep -q '^1 with too few rounds to be .* --rounds 5, into new files$' out
   compare 3 -f json
-  [ "$(jq -c .summary out)" = \
-    '{"worse":1,"better":1,"same":1,"unsure":2,"without_number":0,"beyond_alone":0,"too_few_rounds":1}' ]
+  jq -e '.summary == {worse: 1, better: 1, same: 1, unsure: 2, without_number: 0, beyond_alone: 0,
+    too_few_rounds: 1}' out
   jq -e '.points[0].throughput | .ratio == 0.9 and .low > 0.898 and .high < 0.902' out
   jq -e '.points[4].throughput | .low == null and .high == null' out
   # Beyond one threshold, within another.

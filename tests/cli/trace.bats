@@ -4,7 +4,7 @@
 load helper
 
 EXAMPLE=$MPSWEEP_SOURCE_DIR/examples/delay-trace.job
-BRIEF=(--device emulated --kernels 5 --duration 0.2 -q)
+BRIEF=(--device emulated --kernels 5 --bytes 64K --duration 0.2 -q)
 
 # trace FILTER FILE: holds of the file; $calls and $work are its slices by begin.
 trace() {
@@ -112,7 +112,7 @@ says_of_point() {
   # The first had finished before the last began.
   trace '$calls | group_by([.pid, .tid]) | map(.[0].ts / 1000 | floor) |
     . as $at | length == 4 and ([0, 1, 2, 3] | all(. as $n | $at[$n] >= 30 * $n))' t.json
-  expect 0 "$MPSWEEP" sweep --device emulated -q -l threads:2 --duration 0.3 --kernels 20 \
+  expect 0 "$MPSWEEP" sweep --device emulated -q -l threads:2 --duration 0.3 --kernels 20 --bytes 64K \
     --warmup 6.2 --stagger 6s -o s.jsonl
   # Who begins when it should is not late, but by what a busy machine keeps it waiting.
   points '.[0].start_skew_us < 5.9e6' s.jsonl

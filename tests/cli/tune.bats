@@ -227,7 +227,7 @@ alone_is_fastest() {
 }
 
 @test "a job file holds what tune needs, and serves a sweep, too" {
-  printf '[global]\nkernels = 5\nlayout = threads:1,2\nobjective = throughput\nbudget = 20s\nmax-p99 = 1s\nduration = 0.5\n' >my.job
+  printf '[global]\nkernels = 5\nbytes = 64K\nlayout = threads:1,2\nobjective = throughput\nbudget = 20s\nmax-p99 = 1s\nduration = 0.5\n' >my.job
   expect 0 "$MPSWEEP" tune my.job "${PLAIN[@]}" --device emulated -q -o r.jsonl
   holds '.budget_s == 20 and .constraints.max_p99_us == 1000000' r.jsonl
   holds '.winner.options | startswith("sweep my.job ")' r.jsonl

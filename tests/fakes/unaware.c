@@ -4,8 +4,8 @@
  *           [--wait stream|context|event|poll|host|copy] [--lookup symbol|proc|linked] [--graph] [--weights N] [--range NAME] [--mode MODE]
  * It finds the driver by dlsym(), by cuGetProcAddress(), or among what it is linked with, as with
  * LD_PRELOAD. With a name an iteration is an NVTX range: of NVTX the program has the few functions that it needs.
- * An iteration copies in, waits --steps times for --kernels launches each, and copies out. A line
- * of standard output reports at the end, or each second, how many there were.
+ * An iteration copies in, waits --steps times for --kernels launches each, and copies out; a
+ * millisecond later the next begins, so that few CPUs serve many such programs.
  * MODE, in process 1 of a layout only: exit, crash, hang, idle (no iteration ever), random (nothing
  * repeats), change (of what it does, after 300 iterations), pipe (writes to a closed pipe).
  */
@@ -289,6 +289,7 @@ static void *serve(void *argument)
         iterate(worker, done);
         if (range_pop)
             range_pop();
+        nap();
         misbehave(done);
     }
     return NULL;

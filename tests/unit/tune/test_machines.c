@@ -7,7 +7,7 @@
 
 #include "tests/unit/tune/machine.h"
 
-#define MACHINES 20
+#define MACHINES 8
 #define FEW (MACHINES / 4) /* where trials are long */
 
 /* Within 5% of the best of all in 95 of 100 trials, and never beyond the budget. */
