@@ -10,7 +10,7 @@ teardown_file() { end_cluster; }
 
 # a_job DURATION LAYOUTS
 a_job() {
-  printf '%s\n' '[global]' 'device = emulated' 'kernels = 5' 'rounds = 1' "duration = $1" 'max-duration = 3' \
+  printf '%s\n' '[global]' 'device = emulated' 'kernels = 5' 'bytes = 64K' 'rounds = 1' "duration = $1" 'max-duration = 3' \
     'warmup = 0.02' 'precision = 100' '[some]' "layout = $2" 'memory = pinned,pageable' >a.job
 }
 
