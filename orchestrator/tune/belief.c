@@ -28,6 +28,10 @@
 #define NUMBER_STEP 0.25
 #define CLASS_STEP 0.5
 
+/* Twice as much that is predicted counts for that many steps: a limit that predictions do not know
+ * makes the large ones wrong, and the others may yet be right. */
+#define PREDICTED_STEPS 8.0
+
 /* Two sets of processes of one layout differ by so much, as a share. */
 #define BETWEEN_REL 0.01
 
@@ -77,6 +81,7 @@ static void set_numbers(const struct tune_candidate *one, double cpus, double *o
         log2(tune_in_flight(one)),
         log2(fmax(1.0, workers / cpus)),
         log2(fmax(1.0, slots / fmax(1.0, one->connections))),
+        one->predicted > 0.0 ? PREDICTED_STEPS * log2(one->predicted) : 0.0,
     };
     for (size_t k = 0; k < TUNE_NUMBERS; k++)
         out[k] = NUMBER_STEP * numbers[k];

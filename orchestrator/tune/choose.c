@@ -27,8 +27,10 @@
  * many as have worked. */
 #define GROWTH_MOST 16
 
-/* A look is not worth it if it is expected to gain less than this share. */
-#define GAIN_LEAST 0.0005
+/* A look is not worth it if it is expected to gain less than this share, and another one of the
+ * same layout, of which the finals show more. */
+#define GAIN_LEAST 0.0001
+#define AGAIN_GAIN_LEAST 0.0005
 
 /* Until this many have shown what predictions are worth. */
 #define LOOKS_LEAST 12
@@ -431,7 +433,7 @@ bool tune_choose(struct tune_search *search, double seconds_most, struct tune_ba
         double first_rate = 0.0, join_rate = 0.0, first_s = 0.0, join_s = 0.0;
         for (size_t i = 0; i < choice.count; i++) {
             double gain = gain_of(&choice, i);
-            if (!(gain > (is_untried(&choice, i) ? least : GAIN_LEAST)))
+            if (!(gain > (is_untried(&choice, i) ? least : AGAIN_GAIN_LEAST)))
                 continue;
             size_t point = choice.open[i];
             double alone_s = tune_look_seconds(search, point);

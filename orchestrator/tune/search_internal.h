@@ -35,7 +35,7 @@ struct tune_state {
 
 /* What is believed of a figure of all points, as logarithms. */
 enum tune_quantity { TUNE_VALUE, TUNE_P99, TUNE_CPUS, TUNE_QUANTITIES };
-#define TUNE_NUMBERS 6 /* features that are numbers */
+#define TUNE_NUMBERS 7 /* features that are numbers */
 struct tune_belief {
     struct gp_point *points; /* NULL: it does not matter */
     struct gp_shape shape;
