@@ -37,7 +37,7 @@ HUNG=5
 HANGING=(--device emulated --kernels 5 --bytes 64K --duration 0.3 --max-duration 9 --warmup 0.02
   --precision 100 --timeout $HUNG --rounds 1)
 
-# The same in another language: jq 1.6 takes 40 ms to start, which is half of what a check costs.
+# jq 1.6 takes 40 ms to start, ten times as long as gojq, which does the same.
 ! command -v gojq >/dev/null || jq() { gojq "$@"; }
 
 setup() {

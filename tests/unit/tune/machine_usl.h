@@ -5,8 +5,8 @@
  * lie effects that are there or are not: full queues, a number of graphs that get on at a time,
  * memory, nodes, sleep, spinning, slices of time.
  *
- * They are for judging only: neither the search nor these machines may be adapted to what the
- * search reaches here.
+ * They are for judging: these machines may not be adapted to what the search reaches here, and what
+ * the search was adapted to stands in docs/tuning.md, with the numbers of the machines.
  */
 #pragma once
 
