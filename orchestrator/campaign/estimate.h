@@ -17,6 +17,10 @@
 #define ESTIMATE_START_S 0.4
 #define ESTIMATE_START_PROCESS_S 0.1
 
+/* A thread gets its streams ready one after the other, each with its graph (on an H200 1.1 s for
+ * 96), and threads do so at the same time. */
+#define ESTIMATE_STREAM_S 0.012
+
 /* Seconds of one round on workers that are there: its window, or the windows of a search, with the
  * warm-up. How long fixed work takes is not known beforehand: this is the least. */
 double estimate_point_s(const struct point *point, const struct round_limits *limits);

@@ -57,10 +57,17 @@ static double held_seconds(const struct tune_costs *costs, double window_s)
     return costs->point_s + fmax(window_s, costs->window_s);
 }
 
+/* Threads get their streams ready at the same time. */
+static double streams_seconds(const struct tune_search *search, size_t point)
+{
+    const struct tune_candidate *one = &search->candidates[point];
+    return one->streams > 1 ? search->costs.stream_s * one->streams : 0.0;
+}
+
 double tune_seconds_of(const struct tune_search *search, size_t point, double window_s)
 {
     const struct tune_costs *costs = &search->costs;
-    return held_seconds(costs, window_s) + costs->start_s +
+    return held_seconds(costs, window_s) + streams_seconds(search, point) + costs->start_s +
            costs->process_s * search->candidates[point].processes;
 }
 
@@ -344,8 +351,9 @@ static void release_choice(struct choice *choice)
     free(choice->fits);
 }
 
-/* Without predictions: one worker alone, with which the others are compared. */
-static void add_plainest(const struct choice *choice, double seconds_most, struct tune_batch *batch)
+/* Without predictions: one worker alone, with which the others are compared. It goes first, by
+ * itself: what others cost is not known yet. */
+static bool add_plainest(const struct choice *choice, double seconds_most, struct tune_batch *batch)
 {
     const struct tune_search *search = choice->search;
     size_t plainest = TUNE_NO_POINT;
@@ -358,9 +366,9 @@ static void add_plainest(const struct choice *choice, double seconds_most, struc
     }
     bool first = !search->rules.predicted && search->known_count + search->refused_count == 0;
     if (!first || plainest == TUNE_NO_POINT || tune_look_seconds(search, plainest) > seconds_most)
-        return;
+        return false;
     tune_add(batch, plainest, search->look_s);
-    gp_suppose(choice->gp, plainest, choice->noise);
+    return true;
 }
 
 static size_t most_of_a_crew(const struct tune_search *search, double window_s)
@@ -423,11 +431,8 @@ bool tune_choose(struct tune_search *search, double seconds_most, struct tune_ba
     double least = search->known_count < LOOKS_LEAST ? 0.0 : GAIN_LEAST;
     size_t rows = made ? gp_rows(choice.gp) : 0;
     *too_dear = false;
-    if (made)
-        add_plainest(&choice, seconds_most, batch);
-    if (batch->count > 0)
-        spent_s = tune_look_seconds(search, batch->items[0].point);
     size_t crew_most = most_of_a_crew(search, window_s);
+    made = made && !add_plainest(&choice, seconds_most, batch);
     while (made && batch->count < crew_most) {
         size_t first = TUNE_NO_POINT, joins = TUNE_NO_POINT;
         double first_rate = 0.0, join_rate = 0.0, first_s = 0.0, join_s = 0.0;
@@ -451,7 +456,8 @@ bool tune_choose(struct tune_search *search, double seconds_most, struct tune_ba
                 first_s = alone_s;
             }
             int more = batch->count > 0 ? processes_to_add(search, batch, point) : -1;
-            double with_s = held_seconds(&search->costs, window_s) + search->costs.search_s +
+            double with_s = held_seconds(&search->costs, window_s) +
+                            streams_seconds(search, point) + search->costs.search_s +
                             search->costs.process_s * more;
             if (more >= 0 && spent_s + with_s <= seconds_most && gain / with_s > join_rate) {
                 join_rate = gain / with_s;

@@ -111,6 +111,9 @@ bool tune_is_excluded(const struct tune *tune, size_t point);
 /* Begins to count: the budget is from started_ns on, INFINITY for none. */
 void tune_pace_init(double budget_s, uint64_t started_ns, struct tune_pace *out);
 
+/* What measurements are expected to cost before any is made. */
+struct tune_costs tune_pace_first_costs(void);
+
 /* When the session is to end (session_end_at()): what takes longer than thought is cut off while
  * there is time to end it and to write what was found. 0: never. */
 uint64_t tune_pace_end_ns(const struct tune_pace *pace);

@@ -50,6 +50,14 @@ void tune_pace_init(double budget_s, uint64_t started_ns, struct tune_pace *out)
     start_costs_init(ESTIMATE_START_S, ESTIMATE_START_PROCESS_S, &out->starts);
 }
 
+struct tune_costs tune_pace_first_costs(void)
+{
+    return (struct tune_costs){.point_s = ESTIMATE_POINT_S,
+                               .start_s = ESTIMATE_START_S,
+                               .process_s = ESTIMATE_START_PROCESS_S,
+                               .stream_s = ESTIMATE_STREAM_S};
+}
+
 uint64_t tune_pace_end_ns(const struct tune_pace *pace)
 {
     return pace->deadline_ns;
@@ -66,6 +74,12 @@ double tune_seconds_left(const struct tune *tune)
 static double start_s(const struct tune_pace *pace, const struct point *point)
 {
     return pace->starts.start_s + pace->starts.process_s * point_processes(point);
+}
+
+/* What getting the streams of its threads ready takes. */
+static double streams_s(const struct tune *tune, const struct point *point)
+{
+    return point_streams(point) > 1 ? tune->costs.stream_s * point_streams(point) : 0.0;
 }
 
 static double late_start_s(const struct tune_pace *pace, const struct point *point)
@@ -137,7 +151,8 @@ bool tune_pace_limits(const struct tune *tune, const struct point *point, enum t
     if (end_ns >= pace->deadline_ns)
         return false;
     double spare_s = (double)(pace->deadline_ns - end_ns) / 1e9;
-    if (stage == TUNE_STAGE_LOOK && starts && pace->known && start_s(pace, point) > spare_s)
+    double start = (starts ? start_s(pace, point) : 0.0) + streams_s(tune, point);
+    if (stage == TUNE_STAGE_LOOK && pace->known && start > spare_s)
         return false;
     if (stage != TUNE_STAGE_FINAL && pace->tried) {
         bool program = point_is_program(point) && pace->known;
@@ -169,11 +184,22 @@ void tune_pace_learn_stop(struct tune_pace *pace, double seconds)
     pace->stop_s = fmax(pace->stop_s, fmin(seconds, STOP_SHARE * pace->budget_s));
 }
 
+/* What it took beside what was expected of a start, or all of it where processes were there, is
+ * because of the streams. */
+static void learn_streams(struct tune *tune, const struct point *point, bool starts, double ready_s)
+{
+    double start = starts ? start_s(&tune->pace, point) : 0.0;
+    if (point_streams(point) > 1 && !point_is_program(point))
+        learn(&tune->costs.stream_s, (ready_s - start) / point_streams(point));
+}
+
 void tune_pace_learn_start(struct tune *tune, const struct point *point, double ready_s)
 {
     struct tune_pace *pace = &tune->pace;
     pace->known = true;
-    start_costs_learn(&pace->starts, point_processes(point), ready_s);
+    learn_streams(tune, point, true, ready_s);
+    start_costs_learn(&pace->starts, point_processes(point),
+                      fmax(0.0, ready_s - streams_s(tune, point)));
     /* The search counts the processes of a GPU. */
     tune->costs.start_s = pace->starts.start_s + pace->ending_s;
     tune->costs.process_s = pace->starts.process_s * point_gpus(point);
@@ -189,7 +215,6 @@ void tune_pace_learn(struct tune *tune, const struct point *point, enum tune_sta
                      const struct round_result *round, double window_s, double seconds)
 {
     struct tune_pace *pace = &tune->pace;
-    double ready_s = round->reused ? 0.0 : round->ready_s;
     double ending_s = ending_of(tune, round);
     double iteration_s = histogram_quantile_ns(&round->latency, 0.5) / 1e9;
     pace->tried = true;
@@ -201,9 +226,12 @@ void tune_pace_learn(struct tune *tune, const struct point *point, enum tune_sta
         pace->ending_s = fmax(pace->ending_s, ending_s);
     else if (ending_s > 0.0)
         learn(&pace->ending_s, ending_s);
-    if (!round->reused)
-        tune_pace_learn_start(tune, point, ready_s);
-    double rest_s = seconds - window_s - ready_s - ending_s;
+    bool apart = !round->reused || streams_s(tune, point) > 0.0;
+    double rest_s = seconds - window_s - (apart ? round->ready_s : 0.0) - ending_s;
+    if (round->reused)
+        learn_streams(tune, point, false, round->ready_s);
+    else
+        tune_pace_learn_start(tune, point, round->ready_s);
     if (point->goal.permille && stage != TUNE_STAGE_FINAL)
         learn(&tune->costs.search_s, rest_s - tune->costs.point_s);
     else

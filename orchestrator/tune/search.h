@@ -64,6 +64,7 @@ struct tune_costs {
     double search_s;  /* each look beside its window, where a rate is searched for */
     double start_s;   /* of new worker processes, with their end: */
     double process_s; /* and for each of them */
+    double stream_s;  /* of a thread's streams each, on new processes and on others: its graph */
 };
 
 enum tune_outcome {

@@ -78,7 +78,7 @@ static enum status check_options(struct tune *tune)
     };
     tune->pace.warmup_ns =
         (uint64_t)(1e9 * chosen_or(options, OPTION_WARMUP, fmin(warmup_s, LOOK_WARMUP_S)));
-    tune->costs = (struct tune_costs){ESTIMATE_POINT_S, ESTIMATE_START_S, ESTIMATE_START_PROCESS_S};
+    tune->costs = tune_pace_first_costs();
     tune->campaign.limits = (struct round_limits){
         .duration_ns = (uint64_t)(duration_s * 1e9),
         .max_duration_ns = (uint64_t)(duration_s * 1e9),

@@ -156,50 +156,6 @@ static void test_naive_layouts_come_last_and_once(void **state)
     assert_true(rig_judge().complete);
 }
 
-/* A naive layout that would take more than what is left is left out. */
-static void test_a_dear_naive_layout_is_left_out(void **state)
-{
-    (void)state;
-    struct tune_batch batch;
-    const struct tune_costs dear = {.point_s = 0.1, .process_s = 10.0};
-    rig_make_space();
-    rig.count = 2;
-    rig.space[0].processes = 16;
-    for (size_t i = 0; i < rig.count; i++)
-        rig.space[i].naive = rig.space[i].outside = true;
-    rig_begin(&rig_rules);
-    tune_search_next(rig.search, 100.0, &dear, &batch);
-    assert_int_equal(batch.stage, TUNE_STAGE_NAIVE);
-    assert_int_equal(batch.count, 1);
-    assert_int_equal(batch.items[0].point, 1);
-}
-
-/* Two that are predicted to do as much: the one whose processes start sooner. */
-static void test_gain_counts_by_the_second(void **state)
-{
-    (void)state;
-    struct tune_batch batch;
-    struct tune_rules predicted = rig_rules;
-    const struct tune_costs costs = {.point_s = 0.1, .process_s = 1.0};
-    predicted.predicted = true;
-    rig_make_space();
-    rig.count = 2;
-    for (size_t i = 0; i < rig.count; i++)
-        rig.space[i] = (struct tune_candidate){.processes = i == 0 ? 16 : 2,
-                                               .threads = i == 0 ? 1 : 8,
-                                               .connections = 8,
-                                               .predicted = 1000.0};
-    rig_begin(&predicted);
-    tune_search_next(rig.search, 1000.0, &costs, &batch);
-    assert_int_equal(batch.stage, TUNE_STAGE_LOOK);
-    assert_int_equal(batch.items[0].point, 1);
-    /* Not for half a promise: what the dear one is predicted to do more pays for its start. */
-    rig.space[0].predicted = 4000.0;
-    rig_begin(&predicted);
-    tune_search_next(rig.search, 1000.0, &costs, &batch);
-    assert_int_equal(batch.items[0].point, 0);
-}
-
 /* One layout was measured, and others are predicted to do twice as much. */
 static void test_a_search_that_ends_too_soon_is_unfinished(void **state)
 {
@@ -580,8 +536,6 @@ int main(void)
         cmocka_unit_test_teardown(test_noise_seldom_makes_a_winner_of_equals, rig_end),
         cmocka_unit_test_teardown(test_of_equals_seldom_one_is_the_winner, rig_end),
         cmocka_unit_test_teardown(test_naive_layouts_come_last_and_once, rig_end),
-        cmocka_unit_test_teardown(test_a_dear_naive_layout_is_left_out, rig_end),
-        cmocka_unit_test_teardown(test_gain_counts_by_the_second, rig_end),
         cmocka_unit_test_teardown(test_a_search_that_ends_too_soon_is_unfinished, rig_end),
         cmocka_unit_test_teardown(test_exhaustive_asks_for_all, rig_end),
         cmocka_unit_test_teardown(test_of_equals_the_cheapest_wins, rig_end),

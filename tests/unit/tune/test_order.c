@@ -1,0 +1,115 @@
+/* What the search measures first: what is expected to gain most for its seconds. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "orchestrator/tune/internal.h"
+#include "tests/unit/tune/rig.h"
+
+/* A naive layout that would take more than what is left is left out. */
+static void test_a_dear_naive_layout_is_left_out(void **state)
+{
+    (void)state;
+    struct tune_batch batch;
+    const struct tune_costs dear = {.point_s = 0.1, .process_s = 10.0};
+    rig_make_space();
+    rig.count = 2;
+    rig.space[0].processes = 16;
+    for (size_t i = 0; i < rig.count; i++)
+        rig.space[i].naive = rig.space[i].outside = true;
+    rig_begin(&rig_rules);
+    tune_search_next(rig.search, 100.0, &dear, &batch);
+    assert_int_equal(batch.stage, TUNE_STAGE_NAIVE);
+    assert_int_equal(batch.count, 1);
+    assert_int_equal(batch.items[0].point, 1);
+}
+
+/* Two that are predicted to do as much: the one whose processes start sooner. */
+static void test_gain_counts_by_the_second(void **state)
+{
+    (void)state;
+    struct tune_batch batch;
+    struct tune_rules predicted = rig_rules;
+    const struct tune_costs costs = {.point_s = 0.1, .process_s = 1.0};
+    predicted.predicted = true;
+    rig_make_space();
+    rig.count = 2;
+    for (size_t i = 0; i < rig.count; i++)
+        rig.space[i] = (struct tune_candidate){.processes = i == 0 ? 16 : 2,
+                                               .threads = i == 0 ? 1 : 8,
+                                               .connections = 8,
+                                               .predicted = 1000.0};
+    rig_begin(&predicted);
+    tune_search_next(rig.search, 1000.0, &costs, &batch);
+    assert_int_equal(batch.stage, TUNE_STAGE_LOOK);
+    assert_int_equal(batch.items[0].point, 1);
+    /* Not for half a promise: what the dear one is predicted to do more pays for its start. */
+    rig.space[0].predicted = 4000.0;
+    rig_begin(&predicted);
+    tune_search_next(rig.search, 1000.0, &costs, &batch);
+    assert_int_equal(batch.items[0].point, 0);
+}
+
+/* What starts cost before any was seen, as on an H200: 48 processes take seconds. */
+static void test_first_starts_cost_something(void **state)
+{
+    (void)state;
+    struct tune_costs costs = tune_pace_first_costs();
+    assert_true(costs.start_s > 0.1 && costs.start_s < 1.0);
+    assert_true(48.0 * costs.process_s > 2.0);
+    assert_true(96.0 * costs.stream_s > 0.5);
+    assert_true(costs.point_s > 0.0);
+    assert_float_equal(costs.window_s, 0.0, 0.0);
+    assert_float_equal(costs.search_s, 0.0, 0.0);
+}
+
+/* Two that are predicted to do as much: a thread gets its streams ready one after the other. */
+static void test_many_streams_of_a_thread_cost_time(void **state)
+{
+    (void)state;
+    struct tune_batch batch;
+    struct tune_rules predicted = rig_rules;
+    const struct tune_costs costs = {.point_s = 0.1, .start_s = 0.4, .stream_s = 0.05};
+    predicted.predicted = true;
+    rig_make_space();
+    rig.count = 2;
+    for (size_t i = 0; i < rig.count; i++)
+        rig.space[i] = (struct tune_candidate){.processes = 1,
+                                               .threads = i == 0 ? 1 : 8,
+                                               .streams = i == 0 ? 128 : 16,
+                                               .connections = 8,
+                                               .predicted = 1000.0};
+    rig_begin(&predicted);
+    tune_search_next(rig.search, 1000.0, &costs, &batch);
+    assert_int_equal(batch.items[0].point, 1);
+}
+
+/* Nothing is predicted: one worker alone shows what a start and a window cost. */
+static void test_the_plainest_goes_first_by_itself(void **state)
+{
+    (void)state;
+    struct tune_batch batch;
+    rig_make_space();
+    rig_begin(&rig_rules);
+    tune_search_next(rig.search, 1000.0, &rig_cheap, &batch);
+    assert_int_equal(batch.stage, TUNE_STAGE_LOOK);
+    assert_int_equal(batch.count, 1);
+    assert_int_equal(batch.items[0].point, 0);
+    rig_look(0, 100.0, 0.01, 0.0, false);
+    tune_search_next(rig.search, 1000.0, &rig_cheap, &batch);
+    assert_true(batch.count > 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_a_dear_naive_layout_is_left_out, rig_end),
+        cmocka_unit_test_teardown(test_gain_counts_by_the_second, rig_end),
+        cmocka_unit_test(test_first_starts_cost_something),
+        cmocka_unit_test_teardown(test_many_streams_of_a_thread_cost_time, rig_end),
+        cmocka_unit_test_teardown(test_the_plainest_goes_first_by_itself, rig_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
