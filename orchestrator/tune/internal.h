@@ -122,9 +122,8 @@ uint64_t tune_pace_end_ns(const struct tune_pace *pace);
 double tune_seconds_left(const struct tune *tune);
 
 /* How long a window of the point is to be, for which the search asks for window_s: for some
- * iterations at least, and that of a program that starts for it not much shorter than its start. */
-double tune_pace_window_s(const struct tune *tune, const struct point *point, enum tune_stage stage,
-                          bool starts, double window_s);
+ * iterations at least. */
+double tune_pace_window_s(const struct tune *tune, const struct point *point, double window_s);
 
 /* Whether a start of the point that is not ready after that many seconds hangs, as far as that can
  * be known. */

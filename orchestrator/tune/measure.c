@@ -274,7 +274,7 @@ static enum status run_window(struct tune *tune, const struct point *point, cons
 {
     struct campaign *campaign = &tune->campaign;
     double asked_s = tune->points[turn->point].window_s;
-    double window_s = tune_pace_window_s(tune, point, stage, turn->starts, asked_s);
+    double window_s = tune_pace_window_s(tune, point, asked_s);
     for (int trial = 0;; trial++) {
         struct round_limits limits;
         uint64_t begin_ns = clock_now_ns();

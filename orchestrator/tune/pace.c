@@ -17,9 +17,6 @@
 /* Iterations in a window, of the layout where they are shortest. */
 #define WINDOW_ITERATIONS 10.0
 
-/* Looks at a program that starts anew for them are at least so long, as a share of the start. */
-#define WINDOW_START_SHARE 0.25
-
 /* Nor does a window that was made longer take more than this share of the budget. */
 #define WINDOW_BUDGET_SHARE 0.125
 
@@ -99,16 +96,13 @@ static double least_window_s(const struct tune_pace *pace, double least_s)
                 WINDOW_BUDGET_SHARE * pace->budget_s);
 }
 
-double tune_pace_window_s(const struct tune *tune, const struct point *point, enum tune_stage stage,
-                          bool starts, double window_s)
+double tune_pace_window_s(const struct tune *tune, const struct point *point, double window_s)
 {
     const struct tune_pace *pace = &tune->pace;
     double least_s = point->goal.permille ? tune->rules.final_s : 0.0;
-    /* How long its iterations and its start take is known from the first window. */
+    /* How long its iterations take is known from the first window. */
     if (point_is_program(point) && pace->iteration_s <= 0.0)
         least_s = tune->rules.final_s;
-    else if (point_is_program(point) && stage != TUNE_STAGE_FINAL && starts)
-        least_s = fmin(WINDOW_START_SHARE * start_s(pace, point), tune->rules.final_s);
     return fmax(window_s, least_window_s(pace, least_s));
 }
 

@@ -8,6 +8,10 @@
 #define LOOK_BUDGET_SHARE 0.008
 #define LOOK_LEAST_S 0.1
 
+/* All looks at a program are at least so long, as a share of a start, but not longer than windows
+ * of the finals: what a start serves is little beside it, and a host may have two levels. */
+#define LOOK_START_SHARE 0.25
+
 enum status tune_search_new(const struct tune_candidate *candidates, size_t count,
                             const struct tune_rules *rules, struct tune_search **out)
 {
@@ -218,6 +222,10 @@ void tune_search_next(struct tune_search *search, double seconds_left,
         search->budget_s = seconds_left;
         search->look_s =
             fmin(search->rules.window_s, fmax(LOOK_LEAST_S, LOOK_BUDGET_SHARE * search->budget_s));
+    }
+    if (search->rules.program) {
+        double worth_s = fmin(LOOK_START_SHARE * costs->start_s, search->rules.final_s);
+        search->look_s = fmax(search->look_s, worth_s);
     }
     /* Nothing came of the last batch: there was no time for it, and there will be none. */
     if (search->asked && search->noted == 0 && search->stage < TUNE_STAGE_DONE) {
