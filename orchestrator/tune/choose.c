@@ -32,6 +32,9 @@
 #define GAIN_LEAST 0.0001
 #define AGAIN_GAIN_LEAST 0.0005
 
+/* Nor is a start of a program worth its seconds for less than this. */
+#define START_GAIN_LEAST 0.005
+
 /* Until this many have shown what predictions are worth. */
 #define LOOKS_LEAST 12
 
@@ -422,6 +425,16 @@ static bool outgrows(const struct tune_search *search, size_t point)
     return search->candidates[point].processes > GROWTH_MOST * most;
 }
 
+/* Whether a program may start for open[i], which looks as good as gain. What is known already the
+ * finals show with fresh starts, too: it has the time only that all rounds of the best leave. */
+static bool may_start(const struct choice *choice, size_t i, double gain)
+{
+    const struct tune_search *search = choice->search;
+    double spare_s = search->left_s - tune_whole_finals_s(search);
+    return gain >= START_GAIN_LEAST &&
+           (is_untried(choice, i) || tune_look_seconds(search, choice->open[i]) <= spare_s);
+}
+
 bool tune_choose(struct tune_search *search, double seconds_most, struct tune_batch *batch,
                  bool *too_dear)
 {
@@ -444,6 +457,8 @@ bool tune_choose(struct tune_search *search, double seconds_most, struct tune_ba
             double alone_s = tune_look_seconds(search, point);
             bool starts = search->rules.program && batch->count == 0;
             if (search->rules.program && outgrows(search, point))
+                continue;
+            if (starts && !may_start(&choice, i, gain))
                 continue;
             double rate = starts && alone_s <= seconds_most
                               ? start_rate(&choice, i, crew_most, seconds_most)

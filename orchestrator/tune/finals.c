@@ -100,6 +100,15 @@ double tune_least_finals_s(const struct tune_search *search)
                             leaders_s(&usual, leaders, known, FINALS_COUNT);
 }
 
+double tune_whole_finals_s(const struct tune_search *search)
+{
+    size_t leaders[FINALS_COUNT + 1];
+    size_t known = tune_leaders(search, leaders, FINALS_COUNT);
+    return known == 0 ? 0.0
+                      : START_SPARE * search->rules.rounds_least *
+                            leaders_s(search, leaders, known, FINALS_COUNT);
+}
+
 double tune_least_budget_s(const struct tune_search *search)
 {
     size_t leaders[FINALS_COUNT + 1];

@@ -159,6 +159,9 @@ double tune_reserve_s(const struct tune_search *search);
 /* Seconds of the shortest finals that compare layouts. 0: nothing works. */
 double tune_least_finals_s(const struct tune_search *search);
 
+/* Seconds that all rounds of the best layouts probably take. 0: nothing works. */
+double tune_whole_finals_s(const struct tune_search *search);
+
 /* The budget of which these may take their share; 0: any. */
 double tune_least_budget_s(const struct tune_search *search);
 
