@@ -121,9 +121,9 @@ program_keeps_to() {
   late_program 1.5
   judged program_keeps_to 20
   holds '.winner.rounds >= 2' r.jsonl
-  # A look of a quarter of the window would have two iterations.
-  jq -se 'map(select(.type == "point" and .tune.stage != "final" and .throughput_ips))
-    | length > 0 and all(.iterations >= 5)' r.jsonl
+  # Looks are as long as windows of the finals: of a quarter of that one could learn little.
+  jq -se 'map(select(.type == "point" and .tune.stage == "look" and .throughput_ips))
+    | length > 0 and all(.rounds[0].seconds >= 0.19)' r.jsonl
   late_program 0.2 1
   judged program_keeps_to 20
   holds '.winner.value > 0' r.jsonl
