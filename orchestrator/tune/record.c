@@ -8,10 +8,16 @@
 #include "explain/words.h"
 #include "orchestrator/explain/set.h"
 #include "orchestrator/results/point.h"
+#include "orchestrator/results/scaling.h"
 #include "orchestrator/record/record.h"
 #include "orchestrator/tune/internal.h"
 #include "orchestrator/plan/settings.h"
 #include "orchestrator/plan/shares.h"
+
+/* GPUs that surely do less of as many times one alone share what they need of the host. What one
+ * does may be known by a short look without an interval: then it may be off by so much. */
+#define SCALING_SHARED 0.95
+#define LOOK_SLACK 1.1
 
 static json_t *record_of(const struct tune *tune, size_t point)
 {
@@ -95,6 +101,34 @@ static json_t *naive_array(const struct tune *tune)
     return array;
 }
 
+/* What all GPUs do beside one alone, as the search looked at it; false: there is none. */
+static bool find_scaling(const struct tune *tune, size_t winner, struct scaling *out)
+{
+    const json_t *alone = tune->chosen ? record_of(tune, tune->points[winner].looked) : NULL;
+    json_t *looks = json_pack("[O*]", alone);
+    json_t *singles = looks ? scaling_singles(looks) : NULL;
+    bool found = singles && scaling_find(singles, record_of(tune, winner), out);
+    out->base = NULL; /* of looks */
+    json_decref(singles);
+    json_decref(looks);
+    return found;
+}
+
+/* False: GPUs that surely share the host do less than each could, for a reason that a calibration
+ * of one does not show. */
+static bool add_scaling(const struct tune *tune, json_t *record, size_t winner)
+{
+    struct scaling scaling;
+    if (!find_scaling(tune, winner, &scaling))
+        return true;
+    double high = isnan(scaling.high) ? LOOK_SLACK * scaling.efficiency : scaling.high;
+    bool shared = high < SCALING_SHARED;
+    json_add(record, json_pack("{s:{s:f, s:o, s:o, s:b}}", "scaling", "efficiency",
+                               scaling.efficiency, "low", record_real_or_null(scaling.low), "high",
+                               record_real_or_null(scaling.high), "shared", shared));
+    return !shared;
+}
+
 /* What limits the winner, where a calibration shows it. */
 static void add_limits(const struct tune *tune, json_t *record, size_t winner)
 {
@@ -171,7 +205,8 @@ static void add_winner(const struct tune *tune, json_t *record,
                                       "rel", record_real_or_null(judgement->margin), "ci95",
                                       record_real_or_null(judgement->margin_low),
                                       record_real_or_null(judgement->margin_high)));
-    add_limits(tune, record, judgement->winner);
+    if (add_scaling(tune, record, judgement->winner))
+        add_limits(tune, record, judgement->winner);
 }
 
 enum status tune_make_record(struct tune *tune)

@@ -245,6 +245,16 @@ static void print_gpus(const struct tune *tune, const json_t *winner)
         printf("; %s", imbalance_text(&imbalance, false, apart));
     if (json_array_size(rates) > 0)
         putchar('\n');
+    const json_t *scaling = json_object_get(tune->record, "scaling");
+    unsigned gpus = tune->space.gpus;
+    if (!scaling)
+        return;
+    printf("%.1f%% of %u times one GPU alone", 100.0 * number_at(scaling, "efficiency"), gpus);
+    if (json_is_true(json_object_get(scaling, "shared")))
+        printf(": they share the host's memory, links or CPUs; which of them, 'mpsweep sweep "
+               "--gpus-per-point 1,%u --calibrate' with the same --device shows",
+               gpus);
+    putchar('\n');
 }
 
 static void print_unfinished(const json_t *record, const char *objective)

@@ -207,6 +207,22 @@ tuned() {
   absent 'searched on one GPU' out
 }
 
+@test "tune: GPUs that share the host are not limited by what one of them can do" {
+  machine 2
+  alike() {
+    rm -f t.jsonl
+    MPSWEEP_EMULATED_MACHINE=h2d_mb_per_s=1000,d2h_mb_per_s=1000,host_mb_per_s=$1 expect 0 "$MPSWEEP" tune \
+      --device emulated:all --guide measuring --budget 30s -l threads:2 --kernels 1 --spin 1 --bytes 4M \
+      -m pinned --launch stream --streams 1 --schedule block -b near -c default --duration 0.3 -q -o t.jsonl ||
+      return 1
+    jq -se "map(select(.type == \"tune\")) | last | .scaling | $2" t.jsonl
+  }
+  judged alike 0 '.shared | not'
+  judged alike 1800 '.shared and .efficiency < 0.8'
+  grep -qE "^[0-9.]+% of 2 times one GPU alone: they share the host's memory" out
+  jq -se 'map(select(.type == "tune")) | last | has("limited_by") | not' t.jsonl
+}
+
 # The second process of these layouts is the one on GPU 1.
 TWO=(--device emulated:all --guide measuring --kernels 5 --duration 0.1 --warmup 0.02 -m pinned
   --launch stream --streams 1 --schedule block -b near -c default --active-thread-percentage default
