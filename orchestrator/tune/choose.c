@@ -111,16 +111,25 @@ static bool is_more_of(const struct tune_candidate *one, const struct tune_candi
            one->axes[TUNE_AXIS_LAUNCH] == other->axes[TUNE_AXIS_LAUNCH];
 }
 
+/* Whether over MPS the driver had no room for another client. A program dies of that by itself. */
+static bool was_crowded(const struct tune_search *search, size_t refused)
+{
+    const struct tune_observation *seen = &search->states[refused].seen;
+    return seen->crowded || (search->rules.program && seen->unready &&
+                             search->candidates[refused].axes[TUNE_AXIS_MPS]);
+}
+
 bool tune_search_is_beyond(const struct tune_search *search, size_t point)
 {
     const struct tune_candidate *one = &search->candidates[point];
     for (size_t i = 0; i < search->refused_count; i++) {
         const struct tune_candidate *other = &search->candidates[search->refused[i]];
-        const struct tune_observation *seen = &search->states[search->refused[i]].seen;
-        if (seen->outcome == TUNE_INFEASIBLE && search->states[point].knowledge == TUNE_UNTRIED &&
+        bool refused = search->states[search->refused[i]].seen.outcome == TUNE_INFEASIBLE;
+        bool crowded = was_crowded(search, search->refused[i]);
+        if (search->states[point].knowledge == TUNE_UNTRIED &&
             one->axes[TUNE_AXIS_MPS] == other->axes[TUNE_AXIS_MPS] &&
-            (is_more_of(one, other) ||
-             (seen->crowded && has_as_many_queues(one, other) && !has_room(search, other))))
+            ((refused && is_more_of(one, other)) ||
+             (crowded && has_as_many_queues(one, other) && !has_room(search, other))))
             return true;
     }
     return false;

@@ -127,13 +127,14 @@ static enum status add_layout(struct job *job, const struct job_section *like,
     char layout[LAYOUT_TEXT_BYTES], text[64];
     struct options *options;
     bool mps = layout_over_mps(kind);
+    /* Threads of a server's layout are those that ask it: how many use the GPU is not known. */
+    unsigned users = options_switch(&like->options, OPTION_SERVER) ? 1 : threads;
     enum status status = tune_section_add(job, like, &options);
     if (status == STATUS_OK)
         status =
             tune_option_set(options, OPTION_LAYOUT, layout_text(kind, processes, threads, layout));
     if (status == STATUS_OK)
-        status =
-            offer(options, OPTION_CONNECTIONS, connections_for(mps, threads, text, sizeof text));
+        status = offer(options, OPTION_CONNECTIONS, connections_for(mps, users, text, sizeof text));
     if (status == STATUS_OK)
         status = offer(options, OPTION_ACTIVE_THREAD_PERCENTAGE,
                        percentages_for(mps, processes, text, sizeof text));

@@ -57,6 +57,11 @@ finds() {
   [ -x "$MPSWEEP_BUILD_DIR/mpsweep-load" ] || skip "no libcurl here"
   judged finds 4 --server --request 'GET http://127.0.0.1:{port}/infer' -l threads:4 -- \
     "$SERVER" --port '{port}' --delay-ms 10
+  # Its clients' connections are not threads that launch: no hardware queues are tried for them.
+  expect 0 "$MPSWEEP" tune --device emulated --server --request 'GET http://127.0.0.1:{port}/' \
+    -l hybrid:2x32 --list -- "$SERVER" --port '{port}'
+  grep -q '^[0-9]*.hybrid 2×32' out
+  absent 'connections' out
 }
 
 @test "a limit that no layout holds" {

@@ -1,6 +1,7 @@
 /* What the search measures first: what is expected to gain most for its seconds. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
@@ -102,6 +103,37 @@ static void test_the_plainest_goes_first_by_itself(void **state)
     assert_true(batch.count > 1);
 }
 
+/* A program of which eight did not start over MPS with 32 queues each: no more of either are tried,
+ * until as many have worked. */
+static void test_a_program_that_found_no_room(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned processes, connections;
+        bool mps;
+    } points[] = {{1, 2, true}, {8, 32, true}, {8, 32, true}, {16, 32, true},
+                  {8, 2, true}, {4, 32, true}, {8, 32, false}};
+    struct tune_rules program = rig_rules;
+    const struct tune_observation died = {.outcome = TUNE_FAILED, .unready = true};
+    program.program = true;
+    rig_make_space();
+    rig.count = sizeof points / sizeof points[0];
+    for (size_t i = 0; i < rig.count; i++)
+        rig.space[i] = (struct tune_candidate){.processes = points[i].processes,
+                                               .threads = i == 2 ? 4 : 2,
+                                               .connections = points[i].connections,
+                                               .axes = {[TUNE_AXIS_MPS] = points[i].mps}};
+    rig_begin(&program);
+    rig_look(0, 100.0, 0.01, 0.0, false);
+    tune_search_note(rig.search, 1, &died);
+    assert_true(tune_search_is_beyond(rig.search, 2));
+    assert_true(tune_search_is_beyond(rig.search, 3));
+    for (size_t i = 4; i < rig.count; i++)
+        assert_false(tune_search_is_beyond(rig.search, i));
+    rig_look(3, 100.0, 0.01, 0.0, false);
+    assert_false(tune_search_is_beyond(rig.search, 2));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -110,6 +142,7 @@ int main(void)
         cmocka_unit_test(test_first_starts_cost_something),
         cmocka_unit_test_teardown(test_many_streams_of_a_thread_cost_time, rig_end),
         cmocka_unit_test_teardown(test_the_plainest_goes_first_by_itself, rig_end),
+        cmocka_unit_test_teardown(test_a_program_that_found_no_room, rig_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
