@@ -61,6 +61,29 @@ dist_results_DATA = \
     docs/results/h100-layouts-decode.jsonl \
     docs/results/h100-layouts-builtin.jsonl docs/results/h100-layouts-calibration.jsonl docs/results/h100-layouts-before.txt docs/results/h100-searches.svg docs/results/h100-layouts-detect.jsonl docs/results/h100-layouts-torch.jsonl \
     docs/results/h200-launch-gate.svg \
+    docs/results/h200-forum-again.jsonl \
+    docs/results/h200-parity.txt \
+    docs/results/h200-tune-110s-cufft.jsonl \
+    docs/results/h200-tune-150s-http.jsonl \
+    docs/results/h200-tune-30s-guided-1.jsonl \
+    docs/results/h200-tune-30s-guided-2.jsonl \
+    docs/results/h200-tune-30s-guided-3.jsonl \
+    docs/results/h200-tune-45s-cufft-1.jsonl \
+    docs/results/h200-tune-45s-cufft-2.jsonl \
+    docs/results/h200-tune-45s-p99-guided-again.jsonl \
+    docs/results/h200-tune-45s-p99-guided.jsonl \
+    docs/results/h200-tune-60s-guided-1.jsonl \
+    docs/results/h200-tune-60s-guided-2.jsonl \
+    docs/results/h200-tune-60s-guided-3.jsonl \
+    docs/results/h200-tune-90s-decode-1.jsonl \
+    docs/results/h200-tune-90s-decode-2.jsonl \
+    docs/results/h200-tune-90s-decode-3.jsonl \
+    docs/results/h200-x4-copies-1.jsonl \
+    docs/results/h200-x4-copies-2.jsonl \
+    docs/results/h200-x4-layouts-1.jsonl \
+    docs/results/h200-x4-layouts-2.jsonl \
+    docs/results/h200-x4-scale.jsonl \
+    docs/results/h200-x4-tune.jsonl \
     docs/results/h200-probe-sizes.jsonl docs/results/h200-probe-sizes.svg \
     docs/results/h200-trace-mps.json docs/results/h200-trace-mps.svg \
     docs/results/h200-trace-nosync.json docs/results/h200-trace-nosync.svg \
