@@ -159,6 +159,25 @@ static int run_invocation(const struct call *call, const struct job *job,
     return call->command->run(&invocation);
 }
 
+/* Results that the program is told to save are probably meant to be those of mpsweep. */
+static void notice_output(char *const *command)
+{
+    const struct option_row *row = &option_table[OPTION_OUTPUT];
+    for (; command && command[0] && command[1]; command++) {
+        const char *word = command[0], *dot = strrchr(command[1], '.');
+        bool is_output = (word[0] == '-' && word[1] == row->letter && !word[2]) ||
+                         (strncmp(word, "--", 2) == 0 && strcmp(word + 2, row->name) == 0);
+        char text[256];
+        if (!is_output || !dot || strcmp(dot, ".jsonl") != 0)
+            continue;
+        snprintf(text, sizeof text,
+                 "'%s %s' behind '--' is the program's: write it before '--' if results are to be "
+                 "saved there",
+                 word, command[1]);
+        report_notice(text);
+    }
+}
+
 /* Runs a command of a job: the file, and the command line above it. */
 static int run_job(const struct call *call)
 {
@@ -167,6 +186,7 @@ static int run_job(const struct call *call)
     if (status != STATUS_OK)
         return report(status);
     job.command = call->rest;
+    notice_output(call->rest);
     for (size_t i = 0; i < call->given_count && status == STATUS_OK; i++)
         status = job_set(&job, call->given[i].row, call->given[i].text);
     int result = status == STATUS_OK ? run_invocation(call, &job, &job.sections[0].options)

@@ -295,6 +295,16 @@ SCRIPT
 
 # -- bad usage -------------------------------------------------------------------------------------------
 
+@test "results that the program would save are probably meant for mpsweep" {
+  local sweep=("$MPSWEEP" sweep --device emulated -l processes:1 --list)
+  expect 0 "${sweep[@]}" -- "$TICKER" -o r.jsonl
+  says "'-o r.jsonl' behind '--' is the program's: write it before '--'"
+  expect 0 "${sweep[@]}" -- "$TICKER" --output r.jsonl
+  says "'--output r.jsonl' behind '--' is the program's"
+  expect 0 "${sweep[@]}" -- "$TICKER" -o picture.png
+  absent "behind '--'" err
+}
+
 @test "what cannot be a program is refused" {
   local sweep=("$MPSWEEP" sweep --device emulated)
   refused "there is no program after '--'" "${sweep[@]}" --
