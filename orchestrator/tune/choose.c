@@ -60,11 +60,12 @@ static double held_seconds(const struct tune_costs *costs, double window_s)
     return costs->point_s + fmax(window_s, costs->window_s);
 }
 
-/* Threads get their streams ready at the same time. */
+/* Threads get their streams ready at the same time; those of a program are its own business. */
 static double streams_seconds(const struct tune_search *search, size_t point)
 {
     const struct tune_candidate *one = &search->candidates[point];
-    return one->streams > 1 ? search->costs.stream_s * one->streams : 0.0;
+    bool any = one->streams > 1 && !search->rules.program;
+    return any ? search->costs.stream_s * one->streams : 0.0;
 }
 
 double tune_seconds_of(const struct tune_search *search, size_t point, double window_s)

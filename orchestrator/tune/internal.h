@@ -32,9 +32,10 @@ struct tune_pace {
     double iteration_s;   /* mean time of an iteration where that is shortest; 0: not known */
     double ending_s;      /* of processes; of a program the longest that was seen */
     struct start_costs starts;
-    bool tried;     /* a start was made in this run, */
-    bool known;     /* and one was seen to get ready, in this run or an earlier one */
-    size_t unready; /* a point that was not ready in time, or TUNE_NO_POINT, */
+    bool tried;         /* a start was made in this run, */
+    bool known;         /* and one was seen to get ready, in this run or an earlier one */
+    bool streams_known; /* what streams take, on processes that were there */
+    size_t unready;     /* a point that was not ready in time, or TUNE_NO_POINT, */
     double unready_s;
 };
 

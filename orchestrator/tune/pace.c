@@ -73,10 +73,11 @@ static double start_s(const struct tune_pace *pace, const struct point *point)
     return pace->starts.start_s + pace->starts.process_s * point_processes(point);
 }
 
-/* What getting the streams of its threads ready takes. */
+/* What getting the streams of its threads ready takes; those of a program are its own business. */
 static double streams_s(const struct tune *tune, const struct point *point)
 {
-    return point_streams(point) > 1 ? tune->costs.stream_s * point_streams(point) : 0.0;
+    bool any = point_streams(point) > 1 && !point_is_program(point);
+    return any ? tune->costs.stream_s * point_streams(point) : 0.0;
 }
 
 static double late_start_s(const struct tune_pace *pace, const struct point *point)
@@ -178,22 +179,24 @@ void tune_pace_learn_stop(struct tune_pace *pace, double seconds)
     pace->stop_s = fmax(pace->stop_s, fmin(seconds, STOP_SHARE * pace->budget_s));
 }
 
-/* What it took beside what was expected of a start, or all of it where processes were there, is
- * because of the streams. */
-static void learn_streams(struct tune *tune, const struct point *point, bool starts, double ready_s)
+/* The time that the streams of a point took to get ready. */
+static void learn_streams(struct tune *tune, const struct point *point, double seconds)
 {
-    double start = starts ? start_s(&tune->pace, point) : 0.0;
-    if (point_streams(point) > 1 && !point_is_program(point))
-        learn(&tune->costs.stream_s, (ready_s - start) / point_streams(point));
+    learn(&tune->costs.stream_s, seconds / point_streams(point));
 }
 
 void tune_pace_learn_start(struct tune *tune, const struct point *point, double ready_s)
 {
     struct tune_pace *pace = &tune->pace;
+    bool streams = streams_s(tune, point) > 0.0;
     pace->known = true;
-    learn_streams(tune, point, true, ready_s);
-    start_costs_learn(&pace->starts, point_processes(point),
-                      fmax(0.0, ready_s - streams_s(tune, point)));
+    /* A start alone does not show which of both took longer than expected: until processes that
+     * were there have shown it, it is the streams. */
+    if (streams && !pace->streams_known)
+        learn_streams(tune, point, ready_s - start_s(pace, point));
+    else
+        start_costs_learn(&pace->starts, point_processes(point),
+                          fmax(0.0, ready_s - streams_s(tune, point)));
     /* The search counts the processes of a GPU. */
     tune->costs.start_s = pace->starts.start_s + pace->ending_s;
     tune->costs.process_s = pace->starts.process_s * point_gpus(point);
@@ -222,10 +225,12 @@ void tune_pace_learn(struct tune *tune, const struct point *point, enum tune_sta
         learn(&pace->ending_s, ending_s);
     bool apart = !round->reused || streams_s(tune, point) > 0.0;
     double rest_s = seconds - window_s - (apart ? round->ready_s : 0.0) - ending_s;
-    if (round->reused)
-        learn_streams(tune, point, false, round->ready_s);
-    else
+    if (!round->reused) {
         tune_pace_learn_start(tune, point, round->ready_s);
+    } else if (streams_s(tune, point) > 0.0) {
+        learn_streams(tune, point, round->ready_s);
+        pace->streams_known = true;
+    }
     if (point->goal.permille && stage != TUNE_STAGE_FINAL)
         learn(&tune->costs.search_s, rest_s - tune->costs.point_s);
     else

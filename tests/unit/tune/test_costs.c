@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "orchestrator/tune/costs.h"
+#include "orchestrator/tune/internal.h"
 
 /* As on an H200. */
 #define START_S 0.4
@@ -72,6 +73,32 @@ static void test_what_is_new_counts_for_more(void **state)
     assert_true(expected(&costs, 4.0) > 5.5);
 }
 
+/* Graphs that take 75 ms each instead of 12, as on the emulated GPU: what a start of many streams
+ * takes is not taken for that of a process. */
+static void test_what_streams_take_is_learned(void **state)
+{
+    (void)state;
+    struct tune tune = {.costs = tune_pace_first_costs()};
+    const struct point many = {.layout = LAYOUT_THREADS,
+                               .processes = 1,
+                               .threads = 1,
+                               .streams = 64},
+                       plain = {.layout = LAYOUT_THREADS, .processes = 1, .threads = 1};
+    tune_pace_init(60.0, 0, &tune.pace);
+    for (int i = 0; i < 10; i++)
+        tune_pace_learn_start(&tune, &many, 0.5 + 64 * 0.075);
+    assert_float_equal(tune.costs.stream_s, 0.075, 0.01);
+    assert_float_equal(tune.pace.starts.start_s + tune.pace.starts.process_s, 0.5, 0.01);
+    /* Once it is known, what a start takes is learned from such points, too. */
+    tune.pace.streams_known = true;
+    for (int i = 0; i < 4; i++)
+        tune_pace_learn_start(&tune, &many, 2.5 + 64 * 0.075);
+    assert_float_equal(tune.costs.stream_s, 0.075, 0.01);
+    assert_float_equal(tune.costs.start_s + tune.costs.process_s, 2.5, 0.5);
+    tune_pace_learn_start(&tune, &plain, 2.5);
+    assert_float_equal(tune.costs.stream_s, 0.075, 0.01);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -80,6 +107,7 @@ int main(void)
         cmocka_unit_test(test_processes_that_start_one_after_the_other),
         cmocka_unit_test(test_nothing_costs_less_than_nothing),
         cmocka_unit_test(test_what_is_new_counts_for_more),
+        cmocka_unit_test(test_what_streams_take_is_learned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
