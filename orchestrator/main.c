@@ -159,7 +159,7 @@ static int run_invocation(const struct call *call, const struct job *job,
     return call->command->run(&invocation);
 }
 
-/* Results that the program is told to save are probably meant to be those of mpsweep. */
+/* Results that the program would save are probably meant to be those of mpsweep. */
 static void notice_output(char *const *command)
 {
     const struct option_row *row = &option_table[OPTION_OUTPUT];
