@@ -114,6 +114,15 @@ hold_exec() {
   await $PATIENCE test -e mark
 }
 
+# end_now [PID]: the kernel ends it when it next would run, and what is held is to see it gone.
+end_now() {
+  [ -n "${1-}" ] || return 0
+  kill -KILL "$1"
+  await $PATIENCE is_gone "$1"
+}
+
+is_gone() { [ ! -d "/proc/$1" ] || is_zombie "$1"; }
+
 # strike WHAT: hits who is there.
 strike() {
   local guard daemon
@@ -123,8 +132,8 @@ strike() {
   daemon=$FOUND
   case $1 in
   INT | TERM | HUP | KILL) kill "-$1" "$PID" ;;
-  guard) [ -z "$guard" ] || kill -KILL "$guard" ;;
-  daemon) [ -z "$daemon" ] || kill -KILL "$daemon" ;;
+  guard) end_now $guard ;;
+  daemon) end_now $daemon ;;
   both) kill -KILL "$PID" $guard ;;
   esac
   # What was held continues, each time.
