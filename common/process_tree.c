@@ -13,6 +13,9 @@
 
 /* Deeper trees are none; a number given anew while we look could make a circle. */
 #define DEPTH_MOST 256
+/* Parents of all others, without one of their own. */
+#define INIT_PID 1
+#define KTHREADD_PID 2
 
 bool process_descends(pid_t pid, pid_t ancestor)
 {
@@ -49,16 +52,77 @@ static pid_t next_number(DIR *directory)
     return 0;
 }
 
+/* -- all processes, each read once ----------------------------------------------------------------
+ */
+
+struct seen {
+    pid_t pid, parent;
+};
+
+struct listing {
+    struct seen *seen; /* by number */
+    size_t count;
+};
+
+static int by_number(const void *a, const void *b)
+{
+    const struct seen *one = a, *other = b;
+    return (one->pid > other->pid) - (one->pid < other->pid);
+}
+
+static struct listing list_all(void)
+{
+    struct listing listing = {0};
+    size_t room = 0;
+    DIR *directory = opendir("/proc");
+    if (!directory)
+        return listing;
+    for (pid_t pid; (pid = next_number(directory)) != 0;) {
+        if (listing.count == room) {
+            size_t more = room ? 2 * room : 256;
+            struct seen *longer = reallocarray(listing.seen, more, sizeof *longer);
+            if (!longer)
+                break;
+            listing.seen = longer;
+            room = more;
+        }
+        listing.seen[listing.count++] = (struct seen){.pid = pid, .parent = process_parent(pid)};
+    }
+    closedir(directory);
+    if (listing.count > 0)
+        qsort(listing.seen, listing.count, sizeof *listing.seen, by_number);
+    return listing;
+}
+
+/* As the listing has it, but where a process between began or ended meanwhile. */
+static bool descends(const struct listing *listing, pid_t pid, pid_t root)
+{
+    pid_t at = pid;
+    for (int depth = 0; depth < DEPTH_MOST; depth++) {
+        const struct seen key = {.pid = at};
+        const struct seen *found =
+            bsearch(&key, listing->seen, listing->count, sizeof *listing->seen, by_number);
+        if (found && found->parent == root)
+            return true;
+        if (at == INIT_PID || at == KTHREADD_PID)
+            return false;
+        if (!found || found->parent == 0)
+            return depth > 0 && process_descends(pid, root);
+        at = found->parent;
+    }
+    return false;
+}
+
 size_t process_tree_signal(pid_t root, int signal)
 {
-    DIR *directory = opendir("/proc");
+    struct listing listing = list_all();
     size_t count = 0;
-    if (!directory)
-        return 0;
-    for (pid_t pid; (pid = next_number(directory)) != 0;)
-        if (pid != root && process_descends(pid, root))
+    for (size_t i = 0; i < listing.count; i++) {
+        pid_t pid = listing.seen[i].pid;
+        if (pid != root && descends(&listing, pid, root))
             count += signal_descendant(pid, root, signal);
-    closedir(directory);
+    }
+    free(listing.seen);
     return count;
 }
 
@@ -80,13 +144,13 @@ static int bind_threads(pid_t pid, const uint64_t *cpus, size_t bytes)
 
 int process_tree_bind(pid_t root, const uint64_t *cpus, size_t bytes)
 {
-    DIR *directory = opendir("/proc");
+    struct listing listing = list_all();
     int refused = 0;
-    if (!directory)
-        return errno;
-    for (pid_t pid; (pid = next_number(directory)) != 0;)
-        if (pid != root && process_descends(pid, root) && refused == 0)
+    for (size_t i = 0; i < listing.count && refused == 0; i++) {
+        pid_t pid = listing.seen[i].pid;
+        if (pid != root && descends(&listing, pid, root))
             refused = bind_threads(pid, cpus, bytes);
-    closedir(directory);
+    }
+    free(listing.seen);
     return refused;
 }
