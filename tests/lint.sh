@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Checks of the whole tree: its layers, its words, its references, cppcheck, clang-tidy, shellcheck. Run by `make lint`.
+# Checks of the whole tree: its layers, its words, its references, the figures of its documents,
+# cppcheck, clang-tidy, shellcheck. Run by `make lint`.
 set -euo pipefail
 cd "${MPSWEEP_SOURCE_DIR:-$(dirname "$0")/..}"
 build=${MPSWEEP_BUILD_DIR:-$PWD/build}
@@ -19,6 +20,9 @@ tests/check-words
 
 echo "references"
 tests/check-references
+
+echo "claims"
+MPSWEEP_BUILD_DIR=$build tests/check-claims
 
 echo "cppcheck: ${#sources[@]} files"
 cppcheck --quiet --error-exitcode=1 --std=c11 --inline-suppr -j "$jobs" \

@@ -28,7 +28,7 @@ check-tarball:
 .PHONY: check-memory check-threads check-tarball
 
 # Static analysis, as CI runs it.
-lint:
+lint: mpsweep$(EXEEXT)
 	$(AM_TESTS_ENVIRONMENT) $(top_srcdir)/tests/lint.sh
 .PHONY: lint
 

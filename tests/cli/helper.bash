@@ -27,6 +27,8 @@ in_rounds() {
 # Each worker comes to its fault, however seldom it gets a CPU: no window ends before.
 FIXED=(--device emulated --kernels 5 --bytes 64K --warmup 0.02 --iterations 10 --rounds 1)
 
+# A test that hangs is ended by bats, so that the others still count.
+BATS_TEST_TIMEOUT=600
 # How long anything may take here before it counts as stuck: slow machines and sanitizers included.
 PATIENCE=120
 # How long what belongs to a killed sweep may take to end by itself.
@@ -40,7 +42,15 @@ HANGING=(--device emulated --kernels 5 --bytes 64K --duration 0.3 --max-duration
 # jq 1.6 takes 40 ms to start, ten times as long as gojq, which does the same.
 ! command -v gojq >/dev/null || jq() { gojq "$@"; }
 
+# bats looks at every command, which takes longer than most of them: it is to look at those of a test
+# only, not at those of the functions that a test calls.
 setup() {
+  set +T
+  enter
+}
+
+# A test's own environment and folder.
+enter() {
   local name
   for name in "${!CUDA_@}" "${!MPSWEEP_@}"; do
     case $name in

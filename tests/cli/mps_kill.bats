@@ -44,7 +44,7 @@ start_command() {
 # come_to PHASE COMMAND: in the background, until it is there.
 come_to() {
   local -x MPSWEEP_EMULATED_FAULT='' LD_PRELOAD=''
-  local -x MPSWEEP_TEST_EXEC_PAUSE='' MPSWEEP_TEST_EXEC_MARK=$PWD/mark
+  local -x MPSWEEP_TEST_EXEC_PAUSE='' MPSWEEP_TEST_EXEC_MARK=$PWD/held/mark
   local -x ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0
   local preload=$MPSWEEP_BUILD_DIR/tests/fakes/slow_exec.so
   export FAKE_MODE='' FAKE_LOG=$PWD/fake.log
@@ -111,7 +111,7 @@ come_to() {
 # hold_exec LIBRARY COMMAND: until its child is held before its exec.
 hold_exec() {
   LD_PRELOAD=$1 start_command "$2"
-  await $PATIENCE test -e mark
+  await $PATIENCE test -e held/mark
 }
 
 # end_now [PID]: the kernel ends it when it next would run, and what is held is to see it gone.
@@ -136,12 +136,19 @@ strike() {
   daemon) end_now $daemon ;;
   both) kill -KILL "$PID" $guard ;;
   esac
-  # What was held continues, each time.
+  # What was held continues, and nothing is held any more.
   release
-  [ ! -e mark ] || while [ -d /proc/$PID ] || ! no_own_process; do
-    rm -f mark
-    read -r -t 0.02 <> <(:) || true
-  done &
+}
+
+# The command has the pipe open, or will not come to it: to open it, it needs its other end.
+reads_or_gone() {
+  local fd
+  [ -d "/proc/$PID" ] && ! is_zombie "$PID" || return 0
+  find_child "$PID" '^cat ' || return 1
+  for fd in "/proc/$FOUND/fd/"*; do
+    [ ! "$fd" -ef hold ] || return 0
+  done
+  return 1
 }
 
 # A process that was not killed continues until it is ended.
@@ -152,7 +159,6 @@ end_rest() {
     if [ "$command" = run ]; then
       # Unless the command was never begun.
       exec 9<>hold
-      reads_or_gone() { [ ! -d "/proc/$PID" ] || is_zombie "$PID" || find_child "$PID" '^cat '; }
       await $PATIENCE reads_or_gone
       exec 9>&-
     elif [ "$command" = sweep ] && [ "$phase" = running ]; then

@@ -96,11 +96,11 @@ serves_the_rate() {
 }
 
 @test "programs without iterations, each with its reason" {
-  observe 2 -l processes:2 --timeout 5 -- "$UNAWARE" --mode idle
+  observe 2 -l processes:2 --timeout 3 -- "$UNAWARE" --mode idle
   points 'all(.error | test("^process 2 \\(unaware\\) did not report that it is ready within"))' r.jsonl
-  observe 2 -l processes:2 --timeout 5 -- "$UNAWARE" --mode random
+  observe 2 -l processes:2 --timeout 3 -- "$UNAWARE" --mode random
   points 'all(.error | test("^process 2 \\(unaware\\) repeated nothing that could be an iteration within .* s \\(it made [0-9]+ launches, [0-9]+ waits, "))' r.jsonl
-  observe 2 -l processes:2 --timeout 5 --tick kernel:nonesuch -- "$UNAWARE"
+  observe 2 -l processes:2 --timeout 3 --tick kernel:nonesuch -- "$UNAWARE"
   points 'all(.error | test("repeated nothing that could be an iteration"))' r.jsonl
 }
 

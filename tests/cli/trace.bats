@@ -4,7 +4,7 @@
 load helper
 
 EXAMPLE=$MPSWEEP_SOURCE_DIR/examples/delay-trace.job
-BRIEF=(--device emulated --kernels 5 --bytes 64K --duration 0.2 -q)
+BRIEF=(--device emulated --kernels 5 --bytes 64K --duration 0.1 -q)
 
 # trace FILTER FILE: holds of the file; $calls and $work are its slices by begin.
 trace() {
@@ -62,7 +62,7 @@ sound() {
 @test "the file has the options and the seed with which it was made" {
   expect 0 "$MPSWEEP" trace "${BRIEF[@]}" -l threads:2 --seed 7 --stagger 2ms -o t.json
   trace '.otherData | .seed == 7 and .section == null and .options.sweep.kernels == ["5"] and
-    .options.sweep.stagger == "2ms" and .duration_s == 0.2 and .warmup_s == 0 and (.plan_id | length > 0) and (has("type") | not)' t.json
+    .options.sweep.stagger == "2ms" and .duration_s == 0.1 and .warmup_s == 0 and (.plan_id | length > 0) and (has("type") | not)' t.json
   expect 0 "$MPSWEEP" trace "$EXAMPLE" --device emulated -q --point pinned --iterations 1 -o e.json
   trace '.otherData | .job == "delay-trace.job" and .section == "pinned" and
     .options.pinned.memory == ["pinned"]' e.json
@@ -147,7 +147,7 @@ says_of_point() {
 }
 
 @test "the summary: time by call, gaps, overlap, admission, and what tracing costs" {
-  expect 0 "$MPSWEEP" trace "${BRIEF[@]/0.2/0.5}" -l threads:4
+  expect 0 "$MPSWEEP" trace "${BRIEF[@]/0.1/0.5}" -l threads:4
   local words
   for words in '^traced .*: [0-9]+ calls, [0-9]+ kernels, [0-9]+ copies$' ' cuStreamSynchronize$' \
     '^GPU: at work for [0-9.]+% of ' '^gaps: ' '^overlap: [0-9.]+% of the time of copies' \

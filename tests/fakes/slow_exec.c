@@ -3,7 +3,7 @@
  *
  *   MPSWEEP_TEST_EXEC_PAUSE  the program whose exec is held, without its folder
  *   MPSWEEP_TEST_EXEC_MARK   a file that is made when it is; the exec continues when it is gone, or
- *                            after twenty seconds
+ *                            after twenty seconds. Without its folder nothing is held
  *
  * Runs in the child of a process with threads: async-signal-safe calls only, and what it needs of
  * the environment and of the C library is fetched when it is loaded. A program built with

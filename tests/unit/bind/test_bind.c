@@ -245,18 +245,18 @@ static void limits_of_the_mask_are_kept(void **state)
 {
     (void)state;
     /* The last CPU that fits ... */
-    struct bind_topology *t = synthetic("package:2 core:1024 pu:2", "4094-4095");
+    struct bind_topology *t = synthetic("package:2 group:32 core:32 pu:2", "4094-4095");
     assert_string_equal(plan(t, BIND_NEAR, 2), "4094|4095");
     bind_topology_free(t);
     /* ... and one more. */
     t = NULL;
-    assert_int_equal(bind_topology_load_synthetic("package:1 core:4097 pu:1", 1, NULL, &t),
+    assert_int_equal(bind_topology_load_synthetic("package:17 core:241 pu:1", 1, NULL, &t),
                      STATUS_UNSUPPORTED);
     assert_string_equal(status_text(), "CPU '4096' is beyond the 4096 that a binding can name; "
                                        "start with fewer, as with taskset");
     assert_null(t);
     /* Those beyond that are not allowed do not matter. */
-    t = synthetic("package:1 core:4097 pu:1", "0-1");
+    t = synthetic("package:17 core:241 pu:1", "0-1");
     assert_int_equal(bind_cpu_count(t), 2);
     bind_topology_free(t);
 }

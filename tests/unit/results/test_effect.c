@@ -182,7 +182,7 @@ static struct estimate simulate(size_t rounds, double deviation, double mean)
 static void test_false_alarms(void **unused)
 {
     (void)unused;
-    enum { POINTS = 40, RUNS = 600 };
+    enum { POINTS = 40, RUNS = 250 };
     static const struct {
         size_t base_rounds, rounds;
         double deviation, threshold;

@@ -19,7 +19,7 @@
 #define SERVICE_NS 1e6
 #define MOST_ROUNDS 5
 
-static unsigned runs = 120;
+static unsigned runs = 60;
 static uint64_t seed = UINT64_C(88172645463325252);
 static struct shm shm;
 

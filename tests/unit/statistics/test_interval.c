@@ -13,7 +13,7 @@
 
 #define SEED UINT64_C(88172645463325252)
 #define MOST 2048
-#define RUNS 10000
+#define RUNS 5000
 
 static double values[MOST];
 

@@ -8,6 +8,7 @@
 #include "tests/unit/tune/machine.h"
 
 #define MACHINES 8
+#define OTHERS (MACHINES / 2)
 #define FEW (MACHINES / 4) /* where trials are long */
 
 /* Within 5% of the best of all in 95 of 100 trials, and never beyond the budget. */
@@ -43,7 +44,7 @@ static void test_machines_guided(void **state)
 static void test_machines_measured(void **state)
 {
     (void)state;
-    machines(MACHINES / 2, false, 300.0);
+    machines(FEW, false, 300.0);
 }
 
 /* Machines with other formulas than those on which the search was developed. There it takes longer:
@@ -52,7 +53,7 @@ static void test_machines_of_the_other_family(void **state)
 {
     (void)state;
     unsigned near = 0;
-    for (unsigned i = 0; i < MACHINES * TUNE_WORKLOADS; i++) {
+    for (unsigned i = 0; i < OTHERS * TUNE_WORKLOADS; i++) {
         struct tune_truth truth;
         struct tune_space layouts;
         struct tune_trial trial = {.guided = true, .budget_s = 60.0};
@@ -63,8 +64,8 @@ static void test_machines_of_the_other_family(void **state)
         assert_true(trial.seconds <= trial.budget_s);
         tune_space_release(&layouts);
     }
-    if (near < MACHINES * TUNE_WORKLOADS * 9 / 10)
-        fail_msg("%u of %u trials within 5%% of the best", near, MACHINES * TUNE_WORKLOADS);
+    if (near < OTHERS * TUNE_WORKLOADS * 9 / 10)
+        fail_msg("%u of %u trials within 5%% of the best", near, OTHERS * TUNE_WORKLOADS);
 }
 
 /* A limit at twice the least latency: most of the space breaks it. */
@@ -81,7 +82,7 @@ static void test_machines_with_a_limit(void **state)
             tune_truth_make(&tune_family_soft, machine, workload, &truth);
             double alone_us = tune_truth_p99_us(&truth, &layouts.plan.points[0]);
             struct tune_trial trial = {
-                .guided = machine % 2, .budget_s = 300.0, .max_p99_us = 2.0 * alone_us};
+                .guided = machine % 2, .budget_s = 150.0, .max_p99_us = 2.0 * alone_us};
             assert_int_equal(tune_trial_run(&truth, &layouts, machine, &trial), STATUS_OK);
             size_t winner = trial.judgement.winner;
             if (winner == TUNE_NO_POINT)
@@ -109,7 +110,7 @@ static void test_machines_with_one_cpu(void **state)
         tune_truth_make(&tune_family_soft, machine, 0, &truth);
         assert_int_equal(tune_trial_space(&truth, &layouts), STATUS_OK);
         for (unsigned workload = 0; workload < TUNE_WORKLOADS; workload++) {
-            struct tune_trial trial = {.guided = machine % 2, .budget_s = 300.0, .max_cpus = 1.0};
+            struct tune_trial trial = {.guided = machine % 2, .budget_s = 150.0, .max_cpus = 1.0};
             tune_truth_make(&tune_family_soft, machine, workload, &truth);
             assert_int_equal(tune_trial_run(&truth, &layouts, machine, &trial), STATUS_OK);
             size_t winner = trial.judgement.winner;
