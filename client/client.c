@@ -478,6 +478,11 @@ void client_end_bad(struct mpsweep *handle, enum client_bad bad, const char *tex
     mpsweep_cancel(handle);
 }
 
+const uint32_t *client_threads(const struct mpsweep *handle)
+{
+    return &handle->header->threads;
+}
+
 uint64_t client_next_start_ns(const struct mpsweep *handle)
 {
     const struct pace *pace = &handle->thread->pace;

@@ -20,6 +20,10 @@ enum client_bad {
 /* Ends the iteration as mpsweep_cancel() does, and counts it apart; text has the reason. */
 void client_end_bad(struct mpsweep *handle, enum client_bad bad, const char *text);
 
+/* How many threads of each process have a part: others of a point that the same processes serve
+ * next. */
+const uint32_t *client_threads(const struct mpsweep *handle);
+
 /* A moment of the clock: the next planned start of the handle's thread; UINT64_MAX: there is none,
  * or it does not run. */
 uint64_t client_next_start_ns(const struct mpsweep *handle);

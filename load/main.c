@@ -24,7 +24,7 @@ struct load {
     struct load_options options;
     struct server server;
     struct mpsweep **handles;
-    unsigned count, threads;
+    unsigned count;
 };
 
 static unsigned number_of(const char *variable)
@@ -35,8 +35,7 @@ static unsigned number_of(const char *variable)
 
 static enum status open_handles(struct load *load)
 {
-    load->threads = number_of("MPSWEEP_THREADS");
-    load->count = load->threads * number_of("MPSWEEP_STREAMS");
+    load->count = number_of("MPSWEEP_THREADS") * number_of("MPSWEEP_STREAMS");
     load->handles = calloc(load->count ? load->count : 1, sizeof *load->handles);
     if (!load->handles)
         return status_set(STATUS_MEMORY, "out of memory for handles");
@@ -73,7 +72,7 @@ static enum status run(struct load *load, int argc, char **argv)
         return status;
     pace_use(&load->options.arrivals);
     /* The server is what is measured. */
-    cpu_watch(load->server.pid, load->threads);
+    cpu_watch(load->server.pid, client_threads(load->handles[0]));
     return traffic_run(&load->options, &load->server, load->handles, load->count);
 }
 

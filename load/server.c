@@ -11,8 +11,10 @@
 
 enum status server_start(const struct load_options *options, struct server *out)
 {
-    /* It is measured from outside, even if it could count iterations itself. */
-    static const char *const unset[] = {CLIENT_VARIABLE, NULL};
+    /* It is measured from outside, even if it could count iterations itself. And it serves points
+     * with fewer connections, too. */
+    static const char *const unset[] = {CLIENT_VARIABLE, "MPSWEEP_THREADS", "MPSWEEP_STREAMS",
+                                        NULL};
     char **environment = child_environment_new(NULL, unset);
     if (!environment)
         return status_set(STATUS_MEMORY, "out of memory for the server's environment");

@@ -18,15 +18,15 @@ static uint64_t cpu_time_ns(clockid_t clock)
                : 0;
 }
 
-/* The process that is read, and its threads; 0: this one. */
+/* The process that is read, and its threads; NULL: this one. */
 static struct {
     clockid_t clock;
-    unsigned threads;
+    const uint32_t *threads;
 } watched;
 
-void cpu_watch(pid_t process, unsigned threads)
+void cpu_watch(pid_t process, const uint32_t *threads)
 {
-    watched.threads = clock_getcpuclockid(process, &watched.clock) == 0 ? threads : 0;
+    watched.threads = clock_getcpuclockid(process, &watched.clock) == 0 ? threads : NULL;
 }
 
 void cpu_read(struct cpu_reading *out)
@@ -35,7 +35,7 @@ void cpu_read(struct cpu_reading *out)
     if (watched.threads) {
         uint64_t used_ns = cpu_time_ns(watched.clock);
         *out = (struct cpu_reading){
-            .thread = {.wall_ns = clock_now_ns(), .cpu_ns = used_ns / watched.threads},
+            .thread = {.wall_ns = clock_now_ns(), .cpu_ns = used_ns / *watched.threads},
             .process_cpu_ns = used_ns};
         return;
     }

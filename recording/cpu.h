@@ -15,9 +15,10 @@ struct cpu_reading {
     uint64_t voluntary, involuntary; /* context switches: to wait, and because others wanted it */
 };
 
-/* From now on readings are of another process, as if each of its threads had used its part: the
- * calling one only sends it requests. Processes that it starts do not count. */
-void cpu_watch(pid_t process, unsigned threads);
+/* From now on readings are of another process, as if each of its threads, whose number may change
+ * from window to window, had used its part: the calling one only sends it requests. Processes that
+ * it starts do not count. */
+void cpu_watch(pid_t process, const uint32_t *threads);
 
 /* Several system calls: not in the timed path. */
 void cpu_read(struct cpu_reading *out);

@@ -60,13 +60,14 @@ static bool same_requests(const struct point_requests *a, const struct point_req
 }
 
 /* A program has its command, its streams and its CPUs from its start, and threads beyond those of a
- * point are held, where each waits by itself. A server does not know how many there are. */
+ * point are held, where each waits by itself. Those of a server are connections of ours, of which
+ * it knows what its command has. */
 static bool may_share_program(const struct point *a, const struct point *b)
 {
     const struct point_program *left = &a->program, *right = &b->program;
     bool same_processes = a->processes == b->processes, same_threads = a->threads == b->threads;
     if (point_streams(a) != point_streams(b) || a->bind != b->bind || b->threads > a->threads ||
-        (!same_threads && (point_streams(a) > 1 || point_is_server(a))))
+        (!same_threads && point_streams(a) > 1 && !point_is_server(a)))
         return false;
     size_t i = 0;
     while (left->command[i] &&

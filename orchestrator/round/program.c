@@ -154,6 +154,22 @@ static enum status blame_idler(const struct round *round, unsigned worker, doubl
                  seconds);
 }
 
+/* How many requests of a slot came to an end. */
+static uint64_t ended(const struct shm_slot *slot)
+{
+    return slot->iterations + slot->errors + slot->wrong_answers;
+}
+
+/* Whether a server has answered anything. Of many connections one may wait for longer than a
+ * window: for how long, its latency has. */
+static bool answers(const struct round *round, unsigned process)
+{
+    for (unsigned i = 0; i < point_slots(round->point); i++)
+        if (ended(shm_slot_at(&round->shm, process, i)) > 0)
+            return true;
+    return false;
+}
+
 enum status round_program_check(const struct round *round)
 {
     const struct point *point = round->point;
@@ -165,14 +181,16 @@ enum status round_program_check(const struct round *round)
         if (atomic_load(&slot->opened) != SHM_OPENED_BEGUN)
             return blame_idler(round, i, seconds);
         /* In an open loop it may be that none was planned for it. */
-        if (slot->iterations + slot->errors + slot->wrong_answers > 0 || point_is_open(point))
+        if (ended(slot) > 0 || point_is_open(point))
+            continue;
+        if (point_is_server(point) && answers(round, round_process_of(round, i)))
             continue;
         if (point_is_server(point))
             return blame(round, round_process_of(round, i), STATUS_WORKER,
-                         "had no answer in its %s within the window of %.3g s: give a "
-                         "--request-timeout that is shorter, after which it counts as an error, or "
-                         "a longer --duration and --max-duration",
-                         place_of(round, i, place), seconds);
+                         "had no answer within the window of %.3g s: give a --request-timeout that "
+                         "is shorter, after which it counts as an error, or a longer --duration "
+                         "and --max-duration",
+                         seconds);
         return blame(round, round_process_of(round, i), STATUS_WORKER,
                      "ended no iteration in its %s within the window of %.3g s: give a "
                      "longer --duration and --max-duration",

@@ -21,8 +21,11 @@
 /* Of what is predicted to do as much, fewer in flight are tried first: they wait for less. */
 #define IN_FLIGHT_COSTS 0.02
 
-/* A guess: this many iterations in flight do half of what any number of them could. */
+/* A guess: this many iterations in flight do half of what any number of them could; and of a
+ * server, whose processes each have an event loop or an interpreter of their own, this many requests
+ * at each. */
 #define HALF_IN_FLIGHT 32.0
+#define HALF_AT_A_SERVER 2.0
 
 /* Steps of a number feature and of a class, in the unit of distances. */
 #define NUMBER_STEP 0.25
@@ -91,8 +94,9 @@ static void set_numbers(const struct tune_candidate *one, double cpus, double *o
 static double guess(const struct tune_search *search, const struct tune_candidate *one)
 {
     double turns = one->axes[TUNE_AXIS_MPS] ? 1.0 : one->processes;
-    double at_work = tune_in_flight(one) / turns;
-    double rate = log(at_work / (1.0 + at_work / HALF_IN_FLIGHT));
+    double at_work = tune_in_flight(one) / turns, at_each = tune_in_flight(one) / one->processes;
+    double rate = search->rules.server ? log(at_work / (1.0 + at_each / HALF_AT_A_SERVER))
+                                       : log(at_work / (1.0 + at_work / HALF_IN_FLIGHT));
     return search->rules.latency ? rate - log(tune_in_flight(one)) : rate;
 }
 

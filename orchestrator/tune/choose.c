@@ -278,11 +278,12 @@ static double gain_of(const struct choice *choice, size_t i)
 }
 
 /* The same of a program, beside that: its threads, streams and binding are those of its start. */
-static bool may_serve_program(const struct tune_candidate *started_for,
+static bool may_serve_program(const struct tune_search *search,
+                              const struct tune_candidate *started_for,
                               const struct tune_candidate *one)
 {
     return started_for->streams == one->streams && started_for->threads >= one->threads &&
-           (one->streams <= 1 || started_for->threads == one->threads) &&
+           (one->streams <= 1 || started_for->threads == one->threads || search->rules.server) &&
            started_for->axes[TUNE_AXIS_BIND] == one->axes[TUNE_AXIS_BIND] &&
            2 * (started_for->processes - one->processes) <= one->processes;
 }
@@ -299,7 +300,7 @@ static bool may_serve(const struct tune_search *search, const struct tune_candid
            started_for->axes[TUNE_AXIS_SCHEDULE] == one->axes[TUNE_AXIS_SCHEDULE] &&
            started_for->axes[TUNE_AXIS_DAEMONS] == one->axes[TUNE_AXIS_DAEMONS] &&
            started_for->axes[TUNE_AXIS_SHARE] == one->axes[TUNE_AXIS_SHARE] &&
-           (!search->rules.program || may_serve_program(started_for, one));
+           (!search->rules.program || may_serve_program(search, started_for, one));
 }
 
 static bool is_larger(const struct tune_candidate *one, const struct tune_candidate *other)

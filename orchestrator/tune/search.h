@@ -55,6 +55,7 @@ struct tune_rules {
     bool exhaustive;   /* look at every point */
     bool predicted;    /* candidates have predictions */
     bool program;      /* candidates are of a program: its starts may take long, and serve fewer */
+    bool server;       /* the program is a server: threads are connections to it */
 };
 
 /* What a measurement costs beside its window, in seconds; the caller keeps it up to date. */

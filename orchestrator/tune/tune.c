@@ -208,6 +208,7 @@ static enum status make_search(struct tune *tune)
         candidates[i].excluded = tune_is_excluded(tune, i);
     tune->rules.predicted = predicted;
     tune->rules.program = tune->space.plan.count > 0 && point_is_program(tune->space.plan.points);
+    tune->rules.server = tune->space.plan.count > 0 && point_is_server(tune->space.plan.points);
     tune->rules.latency = tune->objective == TUNE_P99;
     tune->rules.budget_s = tune->pace.budget_s;
     tune->rules.resolution = tune_goal(tune)->permille ? BRACKET_WIDTH : 0.0;

@@ -170,8 +170,15 @@ SCRIPT
   local request=(--server --request 'GET http://127.0.0.1:{port}/infer')
   starts 3 "${request[@]}" -l processes:3,2 --rate closed,50 -- "$SERVER" --port '{port}' --delay-ms 1
   points 'all(.requests.errors == 0 and .latency_us.p50 >= 900) and (map(select(.reused)) | length == 3)' r.jsonl
-  # It does not know how many threads send it requests, and its command may have it.
-  starts 2 "${request[@]}" -l threads:2,1 -- "$SERVER" --port '{port}' --delay-ms 1
+  # Fewer connections to it are only ours to know, unless its command has their number.
+  starts 1 "${request[@]}" -l threads:4,2,1 --streams 2 -- "$SERVER" --port '{port}' --delay-ms 1
+  points 'map([.workers, .in_flight]) == [[8, 8], [4, 4], [2, 2]] and all(.requests.errors == 0)
+    and all(.per_worker | all(.ips > 0))' r.jsonl
+  starts 3 "${request[@]}" -l threads:3,2,1 -- "$SERVER" --port '{port}' --delay-ms '{threads}'
+  points 'map(.latency_us.p50 / 1000 | floor) == [3, 2, 1]' r.jsonl
+  # Nor has it that from anywhere else.
+  expect 0 "$MPSWEEP" sweep "${REUSE_SMALL[@]}" --rounds 1 --duration 0.1 -o e.jsonl "${request[@]}" -l threads:2 -- \
+    sh -c '[ -z "$MPSWEEP_THREADS$MPSWEEP_STREAMS" ] && exec "$0" --port "$1"' "$SERVER" '{port}'
 }
 
 # -- what does not wait for the next point -----------------------------------------------------------------

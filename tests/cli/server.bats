@@ -264,7 +264,7 @@ serves_a_rate() {
   points 'all(measured and .requests.errors > 0 and .requests.wrong_answers == 0)' r.jsonl
   points 'all(.latency_us.max < 500000)' r.jsonl
   # It begins in the warm-up, and lasts for longer than the window.
-  DURATION=0.3 LONGEST=1 fails 'process 2 .*had no answer in its thread 0 within the window of .* --request-timeout' \
+  DURATION=0.3 LONGEST=1 fails 'process 2 .*had no answer within the window of .* --request-timeout' \
     --request-timeout 5 -- --delay-ms 2 --stall --every 3
   fails 'process 2 .*first request: no answer within 0.5 s' --request-timeout 0.5 --timeout $HUNG -- --delay-ms 2 --stall
 }

@@ -206,12 +206,21 @@ static void programs_serve_their_own_settings(void **state)
     }
 }
 
-static void a_server_serves_as_many_threads(void **state)
+/* Its threads are connections of ours, also where each has several streams, unless its command has
+ * their number. */
+static void a_server_serves_fewer_threads(void **state)
 {
+    static char serve[] = "serve", threads[] = "{threads}";
+    static char *with_threads[] = {serve, threads, NULL};
     (void)state;
-    assert_true(program_serves("hybrid:4x2,4x1", NULL));
+    set(OPTION_STREAMS, "2");
+    assert_false(program_serves("hybrid:4x2,4x1", NULL));
     for (int i = 0; i < 2; i++)
         plan.points[i].program.requests.request = "GET http://127.0.0.1:{port}/";
+    assert_true(turns_serves(&plan.points[0], &plan.points[1]));
+    assert_false(turns_serves(&plan.points[1], &plan.points[0]));
+    for (int i = 0; i < 2; i++)
+        plan.points[i].program.command = with_threads;
     assert_false(turns_serves(&plan.points[0], &plan.points[1]));
     plan.points[1].threads = plan.points[0].threads;
     assert_true(turns_serves(&plan.points[0], &plan.points[1]));
@@ -385,7 +394,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_plugin_shares_with_itself, plan_rig_begin, end),
         cmocka_unit_test_setup_teardown(programs_serve_what_their_start_fits, plan_rig_begin, end),
         cmocka_unit_test_setup_teardown(programs_serve_their_own_settings, plan_rig_begin, end),
-        cmocka_unit_test_setup_teardown(a_server_serves_as_many_threads, plan_rig_begin, end),
+        cmocka_unit_test_setup_teardown(a_server_serves_fewer_threads, plan_rig_begin, end),
         cmocka_unit_test_setup_teardown(programs_of_more_threads_come_first, plan_rig_begin, end),
         cmocka_unit_test_setup_teardown(shares_are_compared_process_by_process, plan_rig_begin,
                                         end),

@@ -103,6 +103,37 @@ static void test_the_plainest_goes_first_by_itself(void **state)
     assert_true(batch.count > 1);
 }
 
+/* One thread of a server may answer one request after the other: more servers are tried before more
+ * connections to one, which no start of its own shows either. */
+static void test_more_servers_before_more_connections(void **state)
+{
+    (void)state;
+    struct tune_batch batch;
+    struct tune_rules rules = rig_rules;
+    struct tune_costs costs = rig_cheap;
+    rules.program = rules.server = true;
+    costs.start_s = 4.0;
+    costs.search_s = 5.0;
+    rig.count = 0;
+    for (unsigned processes = 1; processes <= 8; processes *= 2)
+        for (unsigned connections = 1; connections * processes <= 256; connections *= 2)
+            rig.space[rig.count++] = (struct tune_candidate){.processes = processes,
+                                                             .threads = connections,
+                                                             .connections = 8,
+                                                             .naive = rig.count == 1,
+                                                             .axes = {[TUNE_AXIS_MPS] = 1}};
+    rig_begin(&rules);
+    tune_search_next(rig.search, 150.0, &costs, &batch);
+    assert_int_equal(batch.items[0].point, 0);
+    rig_look(0, 430.0, 0.01, 0.0, false);
+    tune_search_next(rig.search, 130.0, &costs, &batch);
+    assert_int_equal(rig.space[batch.items[0].point].processes, 8);
+    assert_true(batch.count > 1);
+    for (size_t i = 1; i < batch.count; i++)
+        assert_true(rig.space[batch.items[i].point].threads <=
+                    rig.space[batch.items[0].point].threads);
+}
+
 /* A program of which eight did not start over MPS with 32 queues each: no more of either are tried,
  * until as many have worked. */
 static void test_a_program_that_found_no_room(void **state)
@@ -142,6 +173,7 @@ int main(void)
         cmocka_unit_test(test_first_starts_cost_something),
         cmocka_unit_test_teardown(test_many_streams_of_a_thread_cost_time, rig_end),
         cmocka_unit_test_teardown(test_the_plainest_goes_first_by_itself, rig_end),
+        cmocka_unit_test_teardown(test_more_servers_before_more_connections, rig_end),
         cmocka_unit_test_teardown(test_a_program_that_found_no_room, rig_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
