@@ -54,9 +54,10 @@ ALL_LAYOUTS=(-l threads:1,3 -l processes:2 -l processes+mps:2 -l hybrid:2x2)
 
 @test "work that is longer than any first guess" {
   # Slices begin with 41 ms for all of them.
-  sweep_points 'all(.iterations == 100 and .fixed.seconds > 0.3 and .ci95_rel >= 0
-    and .rounds[0].seconds > 0.25)' --device emulated --kernels 20 --warmup 0 --iterations 100 --rounds 1 \
-    -l threads:1
+  local work=(--device emulated --kernels 20 --warmup 0 --iterations 100 --rounds 1 -l threads:1)
+  sweep_points 'all(.iterations == 100 and .fixed.seconds > 0.3 and .rounds[0].seconds > 0.25)' "${work[@]}"
+  # Where others take the CPUs, what is steady may be too short for an interval.
+  judged sweep_points 'all(.ci95_rel >= 0)' "${work[@]}"
 }
 
 @test "the table and csv have a column more, without fixed work they do not" {
