@@ -22,8 +22,8 @@
 #define IN_FLIGHT_COSTS 0.02
 
 /* A guess: this many iterations in flight do half of what any number of them could; and of a
- * server, whose processes each have an event loop or an interpreter of their own, this many requests
- * at each. */
+ * server, whose processes each have an event loop or an interpreter of their own, this many
+ * requests at each. */
 #define HALF_IN_FLIGHT 32.0
 #define HALF_AT_A_SERVER 2.0
 

@@ -331,11 +331,10 @@ static enum status measure_point(struct tune *tune, const struct turn *turn, enu
         return status_set(STATUS_MEMORY, "out of memory for the results");
     }
     /* All rounds of a record are about one rate. */
-    if (measurement->rounds > 0 &&
-        measurement->search.rate_units != tune->points[index].search.rate_units) {
+    bool lowered = measurement->rounds > 0 &&
+                   measurement->search.rate_units != tune->points[index].search.rate_units;
+    if (lowered)
         measurement_release(measurement);
-        tune_search_forget_rounds(tune->search, tune->points[index].index);
-    }
     measurement->search = tune->points[index].search;
     enum status status = measurement_add(measurement, &round, seconds);
     if (status == STATUS_OK)
@@ -348,6 +347,8 @@ static enum status measure_point(struct tune *tune, const struct turn *turn, enu
     keep_rate(tune, index, &observation);
     if (point.goal.permille)
         value = observation.value;
+    if (lowered)
+        tune_search_lower_rounds(tune->search, tune->points[index].index, value);
     if (stage == TUNE_STAGE_FINAL)
         tune_search_note_round(tune->search, tune->points[index].index, value, &observation);
     else

@@ -110,9 +110,11 @@ void tune_search_note(struct tune_search *search, size_t point,
     tune_belief_note(search, point, observation);
 }
 
-void tune_search_forget_rounds(struct tune_search *search, size_t point)
+void tune_search_lower_rounds(struct tune_search *search, size_t point, double value)
 {
-    search->states[point].rounds = 0;
+    struct tune_state *state = &search->states[point];
+    for (unsigned i = 0; i < state->rounds; i++)
+        state->values[i] = fmin(state->values[i], value);
 }
 
 void tune_search_note_round(struct tune_search *search, size_t point, double value,

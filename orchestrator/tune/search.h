@@ -149,8 +149,9 @@ void tune_search_note(struct tune_search *search, size_t point,
 void tune_search_note_round(struct tune_search *search, size_t point, double value,
                             const struct tune_observation *observation);
 
-/* Its rounds were about another rate. */
-void tune_search_forget_rounds(struct tune_search *search, size_t point);
+/* Its rounds until now held a higher rate than the one that is offered from now on: they count as if
+ * they had held this one only. */
+void tune_search_lower_rounds(struct tune_search *search, size_t point, double value);
 
 enum tune_verdict {
     TUNE_WINNER,     /* better than all that was measured, beyond doubt */

@@ -60,6 +60,24 @@ static void test_wrong_predictions_do_not_win(void **state)
     assert_true(surface_is_top(&rig.space[rig_judge().winner]));
 }
 
+/* A round that holds less than the first one: what the first one held, it held, too. */
+static void test_a_rate_that_is_lowered_keeps_its_rounds(void **state)
+{
+    (void)state;
+    struct tune_rules rate = rig_rules;
+    rate.resolution = 0.05;
+    rig_make_space();
+    rig_begin(&rate);
+    rig_look(0, 1000.0, 0.05, 0.0, false);
+    rig_look(0, 1000.0, 0.0, 0.0, true);
+    tune_search_lower_rounds(rig.search, 0, 900.0);
+    rig_look(0, 900.0, 0.0, 0.0, true);
+    struct tune_judgement judgement = rig_judge();
+    assert_int_equal(judgement.winner, 0);
+    assert_int_equal(judgement.rounds, 2);
+    assert_true(judgement.value == 900.0);
+}
+
 static void test_equals_are_all_named(void **state)
 {
     (void)state;
@@ -532,6 +550,7 @@ int main(void)
         cmocka_unit_test_teardown(test_top_of_a_hill_is_found_in_few_points, rig_end),
         cmocka_unit_test_teardown(test_predictions_lead_there_sooner, rig_end),
         cmocka_unit_test_teardown(test_wrong_predictions_do_not_win, rig_end),
+        cmocka_unit_test_teardown(test_a_rate_that_is_lowered_keeps_its_rounds, rig_end),
         cmocka_unit_test_teardown(test_equals_are_all_named, rig_end),
         cmocka_unit_test_teardown(test_noise_seldom_makes_a_winner_of_equals, rig_end),
         cmocka_unit_test_teardown(test_of_equals_seldom_one_is_the_winner, rig_end),
