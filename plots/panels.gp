@@ -35,6 +35,11 @@ if (x_max <= 160) {
 
 # No line of the grid goes through a panel's title.
 set style textbox opaque noborder margins 0.4, 0.4
+# What is grey has no colour of its series.
+shown(value) = has_fading && column(f) > 1 ? NaN : value
+$no_values << EOD
+NaN NaN
+EOD
 set multiplot
 do for [p = 1:n_panels] {
     set lmargin at screen across(panel_left(p))
@@ -52,13 +57,26 @@ do for [p = 1:n_panels] {
         set label 2 'EMULATED GPU' at graph 0.5, graph 0.5 center rotate by 20 \
             font ',26' textcolor '#E2E2E2' back
     }
+    if (limits[p] > 0) {
+        set arrow 9 from graph 0, first limits[p] to graph 1, first limits[p] nohead \
+            linecolor rgb '#404040' linewidth 1.1 dashtype 3 back
+        set label 9 sprintf('limit %g ms', limits[p]) at graph 0.985, first limits[p] right \
+            offset 0, 0.5 font text_font noenhanced front
+    }
     # Error bars as vectors: gnuplot's own erase what is behind the points.
     c = 3 * p - 1
-    plot for [i = 1:n_series] sprintf('$values_%d', i) \
-             using 1:(column(c + 1)):(0):(column(c + 2) - column(c + 1)) with vectors heads \
+    f = 3 * n_panels + 2
+    grey(i) = has_fading ? sprintf('$values_%d', i) : '$no_values'
+    plot for [i = 1:n_series] grey(i) using 1:(column(f) > 0 ? column(c) : NaN) with lines \
+             linecolor rgb '#B8B8B8' linewidth 1.1 dashtype series_dash(variant_of[i]) notitle, \
+         for [i = 1:n_series] grey(i) using 1:(column(f) > 1 ? column(c) : NaN) with points \
+             linecolor rgb '#A0A0A0' pointsize 0.5 \
+             pointtype series_point(layout_of[i], variant_of[i]) notitle, \
+         for [i = 1:n_series] sprintf('$values_%d', i) \
+             using 1:(shown(column(c + 1))):(0):(column(c + 2) - column(c + 1)) with vectors heads \
              size screen across(0.025), 90 fixed linecolor rgb series_colour(layout_of[i]) \
              linewidth 1.1 dashtype solid notitle, \
-         for [i = 1:n_series] sprintf('$values_%d', i) using 1:c with linespoints \
+         for [i = 1:n_series] sprintf('$values_%d', i) using 1:(shown(column(c))) with linespoints \
              linecolor rgb series_colour(layout_of[i]) linewidth 1.3 \
              dashtype series_dash(variant_of[i]) pointsize 0.6 \
              pointtype series_point(layout_of[i], variant_of[i]) notitle

@@ -9,6 +9,7 @@
 struct drawing {
     const struct panels_form *form;
     bool shown[PANELS_MAX];
+    double limits[PANELS_MAX]; /* 0: none */
     double least, most;
     double x_most;
 };
@@ -26,7 +27,8 @@ static struct panel_value value_of(const struct panels_form *form, const json_t 
     return value;
 }
 
-static void measure(struct drawing *drawing, const struct series_table *table)
+static void measure(struct drawing *drawing, const struct series_table *table,
+                    const struct results *results)
 {
     for (size_t i = 0; i < table->count; i++) {
         drawing->x_most = fmax(drawing->x_most, table->rows[i].x);
@@ -39,6 +41,25 @@ static void measure(struct drawing *drawing, const struct series_table *table)
             drawing->most = fmax(drawing->most, value.high);
         }
     }
+    for (size_t p = 0; p < drawing->form->count && drawing->form->limit; p++) {
+        drawing->limits[p] = drawing->form->limit(results, p);
+        if (drawing->limits[p] > 0 && drawing->shown[p])
+            drawing->most = fmax(drawing->most, drawing->limits[p]);
+    }
+}
+
+static bool is_faded(const struct drawing *drawing, const struct series_table *table, size_t row)
+{
+    return drawing->form->faded && drawing->form->faded(table->rows[row].point);
+}
+
+/* 2: grey; 1: not, but a line to one that is begins or ends there. */
+static int fading(const struct drawing *drawing, const struct series_table *table, size_t row)
+{
+    if (is_faded(drawing, table, row))
+        return 2;
+    return (!series_begins_at(table, row) && is_faded(drawing, table, row - 1)) ||
+           (!series_ends_at(table, row) && is_faded(drawing, table, row + 1));
 }
 
 /* The values of all panels, a block each series. */
@@ -66,6 +87,8 @@ static void write_blocks(FILE *file, const struct drawing *drawing,
             else
                 fprintf(file, " %.6g %.6g %.6g", value.value, value.low, value.high);
         }
+        if (drawing->form->faded)
+            fprintf(file, " %d", fading(drawing, table, i));
         fputc('\n', file);
         if (series_ends_at(table, i))
             fputs("EOD\n", file);
@@ -82,6 +105,11 @@ static void write_panels(FILE *file, const struct drawing *drawing)
     for (size_t p = 0; p < drawing->form->count; p++)
         if (drawing->shown[p])
             plot_write_item(file, "panel_titles", ++count, drawing->form->titles[p]);
+    fprintf(file, "has_fading = %d\narray limits[n_panels]\n", drawing->form->faded != NULL);
+    count = 0;
+    for (size_t p = 0; p < drawing->form->count; p++)
+        if (drawing->shown[p])
+            fprintf(file, "limits[%zu] = %.6g\n", ++count, drawing->limits[p]);
     fprintf(file, "x_max = %.6g\nvalue_min = %.6g\nvalue_max = %.6g\n", drawing->x_most,
             drawing->least, drawing->most);
 }
@@ -95,7 +123,7 @@ enum status plot_panels_write(const struct panels_form *form, const struct resul
     enum status status = series_begin(file, &form->series, results, path, &table);
     if (status != STATUS_OK)
         return status;
-    measure(&drawing, &table);
+    measure(&drawing, &table, results);
     plot_write_text(file, "xlabel", form->xlabel);
     plot_write_text(file, "ylabel", form->ylabel);
     write_panels(file, &drawing);

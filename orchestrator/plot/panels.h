@@ -22,6 +22,10 @@ struct panels_form {
     const char *titles[PANELS_MAX];
     /* False where the point has no such positive number. */
     bool (*value)(const json_t *point, size_t panel, struct panel_value *out);
+    /* Whether its values are no figures of the layout: grey. NULL: no point's. */
+    bool (*faded)(const json_t *point);
+    /* What the values of a panel are to stay below: a line; 0: there is none. NULL: in no panel. */
+    double (*limit)(const struct results *results, size_t panel);
 };
 
 /* Panels in which no point has a value are left out. STATUS_USAGE: nothing to draw. */

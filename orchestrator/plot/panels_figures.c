@@ -48,6 +48,20 @@ static bool latency_value(const json_t *point, size_t panel, struct panel_value 
     return out->value > 0;
 }
 
+/* The one that the rates of a search are to keep. */
+static double latency_limit(const struct results *results, size_t panel)
+{
+    size_t index;
+    const json_t *point;
+    json_array_foreach(results->points, index, point)
+    {
+        const json_t *goal = json_object_get(json_object_get(point, "rate"), "goal");
+        if (goal && strcmp(text_at(goal, "percentile"), percentiles[panel]) == 0)
+            return number_at(goal, "us") / 1e3;
+    }
+    return 0;
+}
+
 enum status plot_latency_write(const struct results *results, const char *path, FILE *file)
 {
     struct panels_form form = {
@@ -80,6 +94,11 @@ enum status plot_latency_write(const struct results *results, const char *path, 
         form.series.take = take_by_rate;
         form.series.ignored = 1u << OPTION_RATE;
         form.series.whole_names = true;
+        form.series.notes = "Error bars: 95% confidence intervals of the percentiles, where the "
+                            "results have them. Grey: overloaded, so that a latency shows only how "
+                            "long the window was. ";
+        form.faded = point_is_overloaded;
+        form.limit = latency_limit;
         break;
     }
     return plot_panels_write(&form, results, path, file);

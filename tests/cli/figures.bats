@@ -49,6 +49,26 @@ P
   grep -qx 'n_series = 2' a.gp
 }
 
+@test "latency: what is overloaded is grey, and the limit of a search is a line" {
+  needs_gnuplot
+  file r.jsonl <<'P'
+{"rate": {"offered_ips": 500}}
+{"rate": {"offered_ips": 600}}
+{"rate": {"offered_ips": 700, "saturated": true}}
+{"rate": {"offered_ips": 800, "saturated": false}}
+{"rate": {"offered_ips": 620, "goal": {"percentile": "p99", "us": 2500}}}
+P
+  draws latency r.jsonl
+  shows 'limit 2.5 ms' 'Grey: overloaded'
+  # The lines from and to a grey point are, too.
+  [ "$(sed -nE 's/^([5-8]00|620) .* ([0-2])$/\1 \2/p' a.gp | tr '\n' ' ')" = '500 0 600 0 620 1 700 2 800 1 ' ]
+  [ "$(grep '^limits' a.gp | tr '\n' ' ')" = 'limits[1] = 0 limits[2] = 0 limits[3] = 2.5 ' ]
+  # Without either there is neither.
+  file r.jsonl <<<'{"rate": {"offered_ips": 500}}'
+  draws latency r.jsonl
+  hides 'limit '
+}
+
 @test "phases: the shares of an iteration" {
   needs_gnuplot
   file r.jsonl <<'P'
