@@ -111,17 +111,18 @@ static void test_more_servers_before_more_connections(void **state)
     struct tune_batch batch;
     struct tune_rules rules = rig_rules;
     struct tune_costs costs = rig_cheap;
+    size_t count = 0;
     rules.program = rules.server = true;
     costs.start_s = 4.0;
     costs.search_s = 5.0;
-    rig.count = 0;
     for (unsigned processes = 1; processes <= 8; processes *= 2)
         for (unsigned connections = 1; connections * processes <= 256; connections *= 2)
-            rig.space[rig.count++] = (struct tune_candidate){.processes = processes,
-                                                             .threads = connections,
-                                                             .connections = 8,
-                                                             .naive = rig.count == 1,
-                                                             .axes = {[TUNE_AXIS_MPS] = 1}};
+            rig.space[count++] = (struct tune_candidate){.processes = processes,
+                                                         .threads = connections,
+                                                         .connections = 8,
+                                                         .axes = {[TUNE_AXIS_MPS] = 1}};
+    rig.space[0].naive = true;
+    rig.count = count;
     rig_begin(&rules);
     tune_search_next(rig.search, 150.0, &costs, &batch);
     assert_int_equal(batch.items[0].point, 0);
