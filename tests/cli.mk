@@ -1,76 +1,80 @@
 # Tests of the command line (bats, jq), on the emulated GPU: the longest first, since several run at
 # once, and no long one remains for the end.
+if HAVE_CURL
+server_tests = tests/cli/server.bats
+endif
 cli_tests = \
     tests/cli/program.bats \
-    tests/cli/faults.bats \
-    tests/cli/probe.bats \
-    tests/cli/plugin.bats \
-    tests/cli/usage.bats \
-    tests/cli/tune.bats \
-    tests/cli/emit_run.bats \
-    tests/cli/reuse.bats \
-    tests/cli/sweep.bats \
-    tests/cli/probe_more.bats \
-    tests/cli/mps_failures.bats \
     tests/cli/tune_time.bats \
-    tests/cli/emit.bats \
-    tests/cli/openloop.bats \
-    tests/cli/report.bats \
-    tests/cli/mps_kill.bats \
-    tests/cli/trace.bats \
-    tests/cli/compare.bats \
-    tests/cli/closing.bats \
+    tests/cli/tune.bats \
+    tests/cli/plugin.bats \
+    tests/cli/reuse.bats \
     tests/cli/program_reuse.bats \
-    tests/cli/streams.bats \
-    tests/cli/mps.bats \
+    tests/cli/openloop.bats \
+    tests/cli/faults.bats \
+    tests/cli/trace.bats \
+    tests/cli/probe.bats \
     tests/cli/tune_rate.bats \
-    tests/cli/slurm.bats \
-    tests/cli/explain.bats \
-    tests/cli/record.bats \
-    tests/cli/figures.bats \
-    tests/cli/files.bats \
-    tests/cli/signals.bats \
-    tests/cli/numa.bats \
     tests/cli/observe.bats \
-    tests/cli/claims.bats \
-    tests/cli/limits.bats \
-    tests/cli/gpus.bats \
-    tests/cli/plot.bats \
-    tests/cli/emit_systemd.bats \
-    tests/cli/emit_slurm.bats \
-    tests/cli/emit_servers.bats \
-    tests/cli/calibrate.bats \
-    tests/cli/slurm_cluster.bats \
-    tests/cli/mps_places.bats \
-    tests/cli/described.bats \
+    tests/cli/probe_more.bats \
+    $(server_tests) \
+    tests/cli/sweep.bats \
+    tests/cli/signals.bats \
+    tests/cli/record.bats \
+    tests/cli/streams.bats \
+    tests/cli/mps_failures.bats \
+    tests/cli/emit_run.bats \
     tests/cli/program_streams.bats \
+    tests/cli/usage.bats \
+    tests/cli/report.bats \
+    tests/cli/described.bats \
     tests/cli/many_gpus.bats \
     tests/cli/tutorials.bats \
-    tests/cli/layers.bats \
-    tests/cli/merge.bats \
-    tests/cli/fixed.bats \
-    tests/cli/doctor.bats \
-    tests/cli/telemetry.bats \
-    tests/cli/partitions.bats \
-    tests/cli/contexts.bats \
-    tests/cli/fakes.bats \
+    tests/cli/calibrate.bats \
+    tests/cli/slurm_cluster.bats \
+    tests/cli/emit_servers.bats \
     tests/cli/stalls.bats \
-    tests/cli/writers.bats \
-    tests/cli/phases.bats \
+    tests/cli/mps_places.bats \
+    tests/cli/fixed.bats \
     tests/cli/tune_streams.bats \
-    tests/cli/explain_emulated.bats \
-    tests/cli/completion.bats \
-    tests/cli/slurm_fleet.bats \
+    tests/cli/emit_slurm.bats \
+    tests/cli/mps.bats \
+    tests/cli/files.bats \
+    tests/cli/gpus.bats \
+    tests/cli/fakes.bats \
+    tests/cli/layers.bats \
+    tests/cli/slurm.bats \
+    tests/cli/partitions.bats \
+    tests/cli/closing.bats \
+    tests/cli/contexts.bats \
+    tests/cli/emit.bats \
+    tests/cli/phases.bats \
+    tests/cli/plot.bats \
+    tests/cli/emit_systemd.bats \
+    tests/cli/telemetry.bats \
+    tests/cli/writers.bats \
     tests/cli/gpus_failures.bats \
-    tests/cli/mps_run.bats \
-    tests/cli/emit_choice.bats \
     tests/cli/emulated.bats \
-    tests/cli/mps_usage.bats \
-    tests/cli/documents.bats \
-    tests/cli/jobfiles.bats \
-    tests/cli/failing_calls.bats \
+    tests/cli/slurm_fleet.bats \
+    tests/cli/limits.bats \
+    tests/cli/mps_kill.bats \
+    tests/cli/doctor.bats \
+    tests/cli/compare.bats \
+    tests/cli/merge.bats \
+    tests/cli/explain_emulated.bats \
+    tests/cli/numa.bats \
+    tests/cli/figures.bats \
+    tests/cli/mps_run.bats \
+    tests/cli/explain.bats \
     tests/cli/tune_verdicts.bats \
-    tests/cli/container.bats
+    tests/cli/completion.bats \
+    tests/cli/documents.bats \
+    tests/cli/failing_calls.bats \
+    tests/cli/emit_choice.bats \
+    tests/cli/mps_usage.bats \
+    tests/cli/jobfiles.bats \
+    tests/cli/container.bats \
+    tests/cli/claims.bats
 
 # Some are repeated elsewhere, beside short_tests. Under AddressSanitizer
 # (`make check-memory`), which doubles what a process costs: those that run the most lines for their
@@ -95,7 +99,8 @@ memory_tests = \
     tests/cli/gpus_failures.bats \
     tests/cli/stalls.bats \
     tests/cli/jobfiles.bats \
-    tests/cli/tune_verdicts.bats
+    tests/cli/tune_verdicts.bats \
+    $(server_tests)
 # Under ThreadSanitizer (`make check-threads`): those whose processes have several threads.
 thread_tests = \
     tests/cli/reuse.bats \
@@ -104,7 +109,8 @@ thread_tests = \
     tests/cli/streams.bats \
     tests/cli/signals.bats \
     tests/cli/observe.bats \
-    tests/cli/program_streams.bats
+    tests/cli/program_streams.bats \
+    $(server_tests)
 # From a tarball (`make check-tarball`): those that read files of the source tree.
 place_tests = \
     tests/cli/report.bats \
@@ -119,11 +125,8 @@ place_tests = \
     tests/cli/documents.bats \
     tests/cli/jobfiles.bats \
     tests/cli/container.bats
-if HAVE_CURL
-cli_tests += tests/cli/server.bats
-memory_tests += tests/cli/server.bats
-thread_tests += tests/cli/server.bats
-endif
+# As programs do, so that TESTS is run in its order: what waits for config.h would come last.
+$(cli_tests:.bats=.log): config.h
 EXTRA_DIST += $(cli_tests) \
     tests/cli/helper.bash tests/cli/emit.bash tests/cli/figures.bash tests/cli/mps.bash tests/cli/parked.bash tests/cli/probe.bash tests/cli/slurm.bash \
     tests/cli/record-types.awk tests/cli/cluster.bash tests/cli/kubernetes_fields.py \
