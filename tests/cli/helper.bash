@@ -216,6 +216,12 @@ finish() {
 
 is_gone() { ! kill -0 "$1" 2>/dev/null; }
 
+# Its first thread is one before the others have ended, and who waits for it does not see it until then.
+is_zombie() {
+  local threads=("/proc/$1/task/"*)
+  [ ${#threads[@]} -eq 1 ] && grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null
+}
+
 # -- programs in the place of others -----------------------------------------------------------------
 
 PROGRAMS=(mpsweep-worker mpsweep-probe mpsweep-guard mpsweep-emulated-cuda.so mpsweep-emulated-mps-control)

@@ -168,8 +168,6 @@ end_rest() {
   esac
 }
 
-is_zombie() { grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null; }
-
 # Which exit statuses a command may have.
 allowed() {
   local command=$1 phase=$2 strike=$3 signal

@@ -27,4 +27,4 @@ finish_parked() {
   exec 8>&-
 }
 
-has_ended() { [ ! -e "/proc/$1" ] || grep -q '^State:.*zombie' "/proc/$1/status"; }
+has_ended() { [ ! -e "/proc/$1" ] || is_zombie "$1"; }
