@@ -70,6 +70,7 @@ static int by_number(const void *a, const void *b)
     return (one->pid > other->pid) - (one->pid < other->pid);
 }
 
+/* None, with errno, where /proc cannot be read. */
 static struct listing list_all(void)
 {
     struct listing listing = {0};
@@ -145,6 +146,8 @@ static int bind_threads(pid_t pid, const uint64_t *cpus, size_t bytes)
 int process_tree_bind(pid_t root, const uint64_t *cpus, size_t bytes)
 {
     struct listing listing = list_all();
+    if (listing.count == 0)
+        return errno;
     int refused = 0;
     for (size_t i = 0; i < listing.count && refused == 0; i++) {
         pid_t pid = listing.seen[i].pid;
