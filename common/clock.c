@@ -82,3 +82,10 @@ uint64_t thread_time_asleep_ns(const struct thread_time *begin, const struct thr
     uint64_t wall_ns = end->wall_ns - begin->wall_ns;
     return wall_ns > awake_ns ? wall_ns - awake_ns : 0;
 }
+
+uint64_t thread_time_undelayed_ns(const struct thread_time *begin, const struct thread_time *end)
+{
+    uint64_t delay_ns = end->delay_ns - begin->delay_ns;
+    uint64_t wall_ns = end->wall_ns - begin->wall_ns;
+    return wall_ns > delay_ns ? wall_ns - delay_ns : 0;
+}

@@ -47,3 +47,7 @@ void thread_time_read(struct thread_time *out);
 
 /* What it slept between two readings. */
 uint64_t thread_time_asleep_ns(const struct thread_time *begin, const struct thread_time *end);
+
+/* The time between two readings in which it did not wait for a CPU. The fields of a reading are of
+ * different moments: a wait between them can exceed the wall time, and then this is 0. */
+uint64_t thread_time_undelayed_ns(const struct thread_time *begin, const struct thread_time *end);

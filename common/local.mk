@@ -8,6 +8,6 @@ libcommon_a_SOURCES = \
     common/status.c common/status.h common/text.c common/text.h
 
 unit_tests += \
-    tests/unit/common/test_child tests/unit/common/test_child_spawn \
+    tests/unit/common/test_child tests/unit/common/test_child_spawn tests/unit/common/test_clock \
     tests/unit/common/test_process tests/unit/common/test_shell_word \
     tests/unit/common/test_status tests/unit/common/test_text

@@ -285,7 +285,7 @@ static enum status make_instance(struct plugin_work *work)
     thread_time_read(&begin);
     int result = work->plugin->calls->init(&work->worker, &work->instance);
     thread_time_read(&end);
-    work->init_ns = end.wall_ns - begin.wall_ns - (end.delay_ns - begin.delay_ns);
+    work->init_ns = thread_time_undelayed_ns(&begin, &end);
     set_inside(work, SHM_INSIDE_ITERATE);
     if (result != 0)
         return failure(work, "init", result);
