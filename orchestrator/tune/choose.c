@@ -35,6 +35,10 @@
 /* Nor is a start of a program worth its seconds for less than this. */
 #define START_GAIN_LEAST 0.005
 
+/* Nor does one whose starts take more than this share of the time that is left start with several
+ * threads before another start has shown what its processes do. */
+#define DEAR_START_SHARE 0.12
+
 /* Until this many have shown what predictions are worth. */
 #define LOOKS_LEAST 12
 
@@ -436,6 +440,21 @@ static bool outgrows(const struct tune_search *search, size_t point)
     return search->candidates[point].processes > GROWTH_MOST * most;
 }
 
+/* A program that has one thread, whatever it is asked for, is waited for in vain, and the longer
+ * the longer its starts take: first come the layouts that any program has. */
+static bool may_lack_threads(const struct tune_search *search, size_t point)
+{
+    if (search->candidates[point].threads == 1 || search->rules.server ||
+        search->costs.start_s <= DEAR_START_SHARE * search->left_s)
+        return false;
+    for (size_t i = 0; i < search->known_count; i++) {
+        const struct tune_candidate *known = &search->candidates[search->known[i]];
+        if (known->threads > 1 || known->processes > 1)
+            return false;
+    }
+    return true;
+}
+
 /* Whether a program may start for open[i], which looks as good as gain. What is known already the
  * finals show with fresh starts, too: it has the time only that all rounds of the best leave. */
 static bool may_start(const struct choice *choice, size_t i, double gain)
@@ -467,7 +486,8 @@ bool tune_choose(struct tune_search *search, double seconds_most, struct tune_ba
             size_t point = choice.open[i];
             double alone_s = tune_look_seconds(search, point);
             bool starts = search->rules.program && batch->count == 0;
-            if (search->rules.program && outgrows(search, point))
+            if (search->rules.program &&
+                (outgrows(search, point) || may_lack_threads(search, point)))
                 continue;
             if (starts && !may_start(&choice, i, gain))
                 continue;
