@@ -12,8 +12,19 @@
 /* Copies each way at once slow each other down if they reach less than this share of one alone. */
 #define ENGINES_APART 0.95
 
-/* Share of the time for which queues may be held up by streams that launch in turns. */
-#define HELD_UP 0.48
+/* Of threads that launch in turns into queues that they share: what a launch takes in a process,
+ * and in a queue in which another stream was before; on three H100s and as many H200s. */
+#define TURN_US 1.0
+#define TURN_IN_QUEUE_US 4.5
+
+/* Where they launch in rows as often as in turns, with a CPU for each and without, and how steep
+ * the chance falls there: fitted to h100-turns.jsonl, h100-turns-border.jsonl,
+ * h100-turns-queues.jsonl and h200-turns.txt (docs/results). A chance below EITHER_LEAST is not
+ * worth a word. */
+#define BORDER 0.074
+#define BORDER_CROWDED 0.067
+#define BORDER_STEEPNESS 9.0
+#define EITHER_LEAST 0.05
 
 static double smaller(double a, double b)
 {
@@ -45,29 +56,56 @@ static bool shares_queues(const struct explain_point *point)
     return point->launch != LAUNCH_GRAPH && ceiling_streams(point) > point->connections;
 }
 
-/* Kernels of a process that run at the same time, at the most launches/s that it takes. One
- * that is launched while the one before it in its stream still runs, a chance of kernels/threads,
- * holds up its queue for the rest of that, and a queue gets 1/queues of the launches: held up for
- * kernels²/(2 × queues × threads) of the time. From about a half on, who waits for his queue does
- * not launch, the others launch the faster, and threads come in rows. On an H200 that is so with 24
- * threads on 8 queues, and not with 28 (docs/question-b.md). A thread that has no CPU gets no turn
- * either, and one that polls launches the iterations of its streams one after the other. */
-bool ceiling_takes_turns(const struct explain_point *point, const struct calibration *calibration)
+/* How long a kernel takes, of which nothing is known: 0. */
+static double kernel_s(const struct explain_point *point, const struct calibration *calibration)
 {
     double single = ceiling_single_ips(point, calibration), kernels = point->work.kernels;
     double bytes_per_s = calibration->both_bytes_per_s > 0.0 ? calibration->both_bytes_per_s
                                                              : calibration->h2d_bytes_per_s;
-    if (!shares_queues(point))
-        return false;
-    if (point->passed_ips > 0.0)
-        return true;
-    if (single <= 0.0 || kernels <= 0.0 || calibration->process_launches_per_s <= 0.0 ||
-        ceiling_polls(point) || ceiling_threads(point) > calibration->cpus)
-        return false;
+    if (single <= 0.0 || kernels <= 0.0)
+        return 0.0;
     double copies_s = bytes_per_s > 0.0 ? 2.0 * (double)point->work.bytes / bytes_per_s : 0.0;
-    double kernel_s = (1.0 / single - copies_s) / kernels;
-    double running = calibration->process_launches_per_s * kernel_s;
-    return running * running < 2.0 * HELD_UP * point->connections * point->threads;
+    return fmax(0.0, (1.0 / single - copies_s) / kernels);
+}
+
+double ceiling_turn_launches(const struct explain_point *point,
+                             const struct calibration *calibration)
+{
+    double known = calibration->process_launches_per_s;
+    double most = US_PER_S / (TURN_US + TURN_IN_QUEUE_US / point->connections);
+    return known > 0.0 ? smaller(known, most) : most;
+}
+
+/* At the rate of launches in turns that many kernels run at the same time. One that is launched
+ * while the one before it in its stream still runs, a chance of running/threads, holds up its queue
+ * for the rest of that. Who waits for his queue does not launch, the others launch the faster, and
+ * threads come in rows. That grows with running² / threads; with the queues it falls, faster than
+ * in proportion. Near the border a set of processes may do either (docs/evaluation.md). A thread
+ * that polls launches the iterations of its streams one after the other. */
+double ceiling_turns_chance(const struct explain_point *point,
+                            const struct calibration *calibration)
+{
+    if (!shares_queues(point))
+        return 0.0;
+    if (point->passed_ips > 0.0)
+        return 1.0;
+    double running = ceiling_turn_launches(point, calibration) * kernel_s(point, calibration);
+    if (running <= 0.0 || ceiling_polls(point))
+        return 0.0;
+    double held_up = running * running / (2.0 * point->threads * pow(point->connections, 1.5));
+    double border = ceiling_threads(point) > calibration->cpus ? BORDER_CROWDED : BORDER;
+    return 1.0 / (1.0 + pow(held_up / border, BORDER_STEEPNESS));
+}
+
+bool ceiling_takes_turns(const struct explain_point *point, const struct calibration *calibration)
+{
+    return ceiling_turns_chance(point, calibration) >= 0.5;
+}
+
+bool ceiling_may_do_either(const struct explain_point *point, const struct calibration *calibration)
+{
+    double chance = ceiling_turns_chance(point, calibration);
+    return chance > EITHER_LEAST && chance < 1.0 - EITHER_LEAST;
 }
 
 unsigned ceiling_active_threads(const struct explain_point *point,

@@ -115,9 +115,19 @@ double ceiling_host_copies_s(const struct explain_point *point,
 double ceiling_host_launch_s(const struct explain_point *point,
                              const struct calibration *calibration);
 
-/* Whether threads that share hardware queues launch in turns, so that the queues do not delay them:
- * measured, or expected. False where no threads share one. */
+/* Launches/s of the threads of a process that share hardware queues and launch in turns. */
+double ceiling_turn_launches(const struct explain_point *point,
+                             const struct calibration *calibration);
+
+/* The chance that threads that share hardware queues launch in turns, so that the queues do not
+ * delay them: measured (1), or expected. 0 where no threads share one. */
+double ceiling_turns_chance(const struct explain_point *point,
+                            const struct calibration *calibration);
+
+/* Whether turns are at least as likely as rows; and whether neither is nearly sure. */
 bool ceiling_takes_turns(const struct explain_point *point, const struct calibration *calibration);
+bool ceiling_may_do_either(const struct explain_point *point,
+                           const struct calibration *calibration);
 
 /* Workers of a process that get on at the same time. */
 unsigned ceiling_active_threads(const struct explain_point *point,

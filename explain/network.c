@@ -41,10 +41,6 @@ static double rate_s(double per_s, double amount)
     return per_s > 0.0 ? amount / per_s : 0.0;
 }
 
-/* A launch into a queue in which another stream was before takes so much longer: 24 and 32 threads
- * on an H200 launch 772 and 751 thousand empty kernels/s into 8 queues, 847 and 869 into 32. */
-#define SHARED_QUEUE 1.13
-
 /* Launches of different processes meet in the GPU's front end; of one process, before it. */
 static double launch_demand(const struct explain_point *point,
                             const struct calibration *calibration)
@@ -56,7 +52,7 @@ static double launch_demand(const struct explain_point *point,
     double own = graph ? rate_s(calibration->process_graphs_per_s, 1.0)
                        : rate_s(calibration->process_launches_per_s, kernels);
     if (ceiling_takes_turns(point, calibration))
-        own *= SHARED_QUEUE;
+        own = rate_s(ceiling_turn_launches(point, calibration), kernels);
     own /= point->processes;
     return front > own ? front : own;
 }

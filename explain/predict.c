@@ -291,13 +291,24 @@ static double sliced_ips(const struct expected *expected, double one_ips)
 
 /* -- all of it --------------------------------------------------------------------------------- */
 
-static double of_gpu_ips(const struct expected *expected)
+/* Threads that share queues and launch in turns. */
+static double turns_ips(const struct expected *expected)
+{
+    const struct explain_point *point = expected->point;
+    return point->processes * ceiling_turn_launches(point, expected->calibration) /
+           point->work.kernels;
+}
+
+/* in_rows: threads that share queues launch so. */
+static double of_gpu_ips(const struct expected *expected, bool in_rows)
 {
     const struct explain_point *point = expected->point;
     double own = ceiling_streams(point), all = own * point->processes;
     double ips = all / beside_s(expected, all, own);
-    if (shares_queues(point) && !ceiling_takes_turns(point, expected->calibration))
+    if (in_rows)
         ips = fmin(ips, rows_ips(expected));
+    else if (shares_queues(point) && !ceiling_polls(point))
+        ips = fmin(ips, turns_ips(expected));
     if (ceiling_polls(point)) {
         double polling = polling_ips(expected);
         return polling > 0.0 ? fmin(ips, polling) : ips;
@@ -382,7 +393,10 @@ static void from_runs(const struct explain_point *point, const struct calibratio
     make_curves(&expected);
     if (expected.threads.alone_s <= 0.0)
         return;
-    double ips = of_gpu_ips(&expected);
+    bool in_rows = shares_queues(point) && !ceiling_takes_turns(point, calibration);
+    double ips = of_gpu_ips(&expected, in_rows), other_rel = 0.0;
+    if (ceiling_may_do_either(point, calibration))
+        other_rel = fabs(of_gpu_ips(&expected, !in_rows) / ips - 1.0);
     expected.point = point;
     if (!point->mps && point->processes > 1)
         ips = sliced_ips(&expected, ips);
@@ -391,7 +405,7 @@ static void from_runs(const struct explain_point *point, const struct calibratio
         fmax(ceiling_host_copies_s(point, calibration), ceiling_host_launch_s(point, calibration));
     out->ips = host_s > 0.0 ? fmin(ips, 1.0 / host_s) : ips;
     double all = (double)ceiling_streams(point) * one.processes;
-    out->half_rel = find_off(&expected, all);
+    out->half_rel = find_off(&expected, all) + other_rel;
     out->is_beyond = is_beyond(&expected, all);
 }
 

@@ -206,13 +206,19 @@ const char *ceiling_reason(enum ceiling_kind kind, const struct explain_point *p
     return text;
 }
 
-/* Why queues that are shared are no ceiling. */
+/* Why queues that are shared are no ceiling, or perhaps are none. */
 static void append_turns(struct text *out, const struct explain_point *point,
                          const struct calibration *calibration)
 {
     double rows_ips = (double)ceiling_gpus(point) * point->processes * point->connections *
                       ceiling_single_ips(point, calibration);
     char number[32];
+    if (ceiling_may_do_either(point, calibration))
+        text_append(out,
+                    "; with kernels of this length %u threads on %u hardware queue%s launch in "
+                    "turns in %.0f%% of runs and in rows in the others (--rounds shows both)",
+                    point->threads, point->connections, point->connections == 1 ? "" : "s",
+                    100.0 * ceiling_turns_chance(point, calibration));
     if (!ceiling_takes_turns(point, calibration))
         return;
     text_append(out, "; with %u hardware queue%s for %u threads, rows of kernels would do %s/s",

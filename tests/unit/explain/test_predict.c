@@ -123,8 +123,7 @@ static void published_calibrations_predict_their_points(void **state)
         {"h200-question-b.jsonl", 26, 1},
         /* With 8 and with 32 queues: more threads than CPUs that spin, 27 to 45% off. */
         {"h200-remedies-asleep.jsonl", 3, 2},
-        /* 32 threads that take turns on 8 queues: 16% too high. */
-        {"h200-remedies.jsonl", 3, 1},
+        {"h200-remedies.jsonl", 3, 0},
         {"h200-tune.jsonl", 25, 0},
         {"h200-tune-p99.jsonl", 34, 0},
         {"h200-x2-scaling.jsonl", 40, 0},
@@ -134,21 +133,21 @@ static void published_calibrations_predict_their_points(void **state)
          * ones, which wait for each other less than is thought. */
         {"h200-x2-staging.jsonl", 12, 2},
         /* Copies of 1 MiB with one kernel, of which the calibration finds too little: five; 16 MiB
-         * of pageable memory over MPS, which processes share the host's memory for: three; 24
-         * threads on 8 queues with 64 kernels, near the border of rows and turns: two. */
-        {"h200-calibrations.jsonl", 48, 10},
+         * of pageable memory over MPS, which processes share the host's memory for: three; 24 and
+         * 32 threads that share 8 queues: three. */
+        {"h200-calibrations.jsonl", 48, 11},
         /* Random points. Pageable memory: eight; a few processes over MPS beside many parked ones:
-         * two; threads on 2 queues: two; threads that launch for several streams each. */
+         * two; threads that share queues: two; threads that launch for several streams each. */
         {"h200-random.jsonl", 162, 13},
-        /* Pageable copies that wait: six; graphs of 40 threads that spin on 16 CPUs; threads that
+        /* Pageable copies that wait: five; graphs of 40 threads that spin on 16 CPUs; threads that
          * launch for several streams each; 6 threads with a queue each. */
-        {"h200-random-a.jsonl", 84, 9},
+        {"h200-random-a.jsonl", 84, 8},
         /* Pageable memory: three; processes over MPS between two runs. */
         {"h200-random-b.jsonl", 84, 4},
-        /* Pageable memory: eight; 15 threads that launch beside each other. */
-        {"h200-random-c.jsonl", 84, 9},
-        /* Threads that launch for several streams each. */
-        {"h200-random-d.jsonl", 84, 2},
+        /* Pageable memory: nine; 15 threads that launch beside each other. */
+        {"h200-random-c.jsonl", 84, 10},
+        /* Threads that launch for several streams each; 33 threads with pageable memory. */
+        {"h200-random-d.jsonl", 84, 3},
         /* Pageable memory: seven; 44 threads of graphs that sleep; three threads that share queues.
          * This set did not help to make the model. */
         {"h200-random-e.jsonl", 84, 9},
@@ -214,6 +213,7 @@ static void turns_and_rows_are_told_apart(void **state)
     calibration.cpus = 32;
     calibration.process_launches_per_s = 883729;
     calibration.gpu_launches_per_s = 991132;
+    unsigned near_border = 0;
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         struct explain_point point = {.processes = 1,
                                       .threads = table[i].threads,
@@ -223,39 +223,78 @@ static void turns_and_rows_are_told_apart(void **state)
         calibration.single_stream_ips = table[i].single_ips;
         /* What crowds lose was measured of one kind of kernels only. */
         calibration.crowd_workers = 0;
-        assert_int_equal(ceiling_takes_turns(&point, &calibration), table[i].turns);
-        double off = predict_ips(&point, &calibration) / table[i].measured - 1.0;
-        if (fabs(off) > 0.25)
+        struct prediction predicted;
+        predict(&point, &calibration, &predicted);
+        bool either = ceiling_may_do_either(&point, &calibration);
+        near_border += either;
+        if (!either)
+            assert_int_equal(ceiling_takes_turns(&point, &calibration), table[i].turns);
+        double off = predicted.ips / table[i].measured - 1.0;
+        if (fabs(off) > (either ? 0.3 : 0.25))
             fail_msg("%s: measured %.0f, predicted %+.0f%%", describe(&point, text, sizeof text),
                      table[i].measured, 100.0 * off);
     }
+    assert_int_equal(near_border, 3); /* 24, 28 and 32 threads on 8 queues */
 }
 
-static void turns_take_a_cpu_each_and_a_known_launch_path(void **state)
+/* Shares of the rounds that were in turns, of h100-turns-unseen.jsonl (docs/results), to which the
+ * chance was not fitted, where one can see which of both it was. */
+static void near_the_border_there_is_a_chance_of_turns(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned threads, queues;
+        double single_ips, share;
+    } table[] = {
+        {9, 3, 516.7, 0.0},   {13, 3, 516.7, 1.0},  {19, 3, 516.7, 1.0},  {25, 3, 516.7, 1.0},
+        {31, 3, 516.7, 1.0},  {9, 3, 345.3, 0.0},   {13, 3, 345.3, 0.0},  {19, 3, 345.3, 0.0},
+        {25, 3, 345.3, 0.38}, {31, 3, 345.3, 1.0},  {9, 5, 345.4, 0.0},   {13, 5, 345.4, 0.0},
+        {19, 5, 345.4, 0.38}, {25, 5, 345.4, 1.0},  {31, 5, 345.4, 1.0},  {13, 10, 209.5, 0.0},
+        {19, 10, 209.5, 0.0}, {23, 20, 134.6, 0.0}, {27, 20, 134.6, 0.0},
+    };
+    struct calibration calibration = h200;
+    double sum = 0.0;
+    const size_t count = sizeof table / sizeof table[0];
+    calibration.cpus = 16;
+    calibration.process_launches_per_s = 752136;
+    calibration.both_bytes_per_s = 43.7e9;
+    for (size_t i = 0; i < count; i++) {
+        struct explain_point point = {.processes = 1,
+                                      .threads = table[i].threads,
+                                      .connections = table[i].queues,
+                                      .work = H200_WORK};
+        calibration.single_stream_ips = table[i].single_ips;
+        double off = fabs(ceiling_turns_chance(&point, &calibration) - table[i].share);
+        if (off > 0.5)
+            print_message("%u threads, %u queues: off by %.2f\n", point.threads, point.connections,
+                          off);
+        sum += off;
+    }
+    print_message("off by %.2f on average\n", sum / (double)count);
+    assert_true(sum / (double)count < 0.25);
+}
+
+static void turns_are_of_threads_that_share_queues(void **state)
 {
     (void)state;
     struct calibration calibration = h200;
     struct explain_point point = {
-        .processes = 1, .threads = 32, .connections = 8, .work = H200_WORK};
-    calibration.cpus = 32;
-    calibration.process_launches_per_s = 883729;
+        .processes = 1, .threads = 48, .connections = 8, .work = H200_WORK};
+    calibration.cpus = 32; /* more threads than CPUs launch in turns, too, if rarely */
     assert_true(ceiling_takes_turns(&point, &calibration));
-    assert_int_equal(ceiling_active_threads(&point, &calibration), 32);
-    calibration.cpus = 31;
+    assert_int_equal(ceiling_active_threads(&point, &calibration), 48);
+    point.threads = 20;
     assert_false(ceiling_takes_turns(&point, &calibration));
     assert_int_equal(ceiling_active_threads(&point, &calibration), 8);
     /* Measured, it needs no model. */
     point.passed_ips = 2509;
     assert_true(ceiling_takes_turns(&point, &calibration));
+    assert_false(ceiling_may_do_either(&point, &calibration));
     point.passed_ips = 0.0;
-    calibration.cpus = 64;
-    point.gpus = 3;
+    point.threads = 48;
+    calibration.single_stream_ips = 0.0;
     assert_false(ceiling_takes_turns(&point, &calibration));
-    point.gpus = 2;
-    assert_true(ceiling_takes_turns(&point, &calibration));
-    calibration.process_launches_per_s = 0.0;
-    assert_false(ceiling_takes_turns(&point, &calibration));
-    calibration.process_launches_per_s = 883729;
+    calibration.single_stream_ips = h200.single_stream_ips;
     point.launch = LAUNCH_GRAPH;
     assert_false(ceiling_takes_turns(&point, &calibration));
     point.launch = LAUNCH_STREAM;
@@ -492,7 +531,8 @@ int main(void)
         cmocka_unit_test(all_published_points_are_near),
         cmocka_unit_test(published_calibrations_predict_their_points),
         cmocka_unit_test(turns_and_rows_are_told_apart),
-        cmocka_unit_test(turns_take_a_cpu_each_and_a_known_launch_path),
+        cmocka_unit_test(turns_are_of_threads_that_share_queues),
+        cmocka_unit_test(near_the_border_there_is_a_chance_of_turns),
         cmocka_unit_test(many_pageable_copies_get_in_each_others_way),
         cmocka_unit_test(known_figures_are_near),
         cmocka_unit_test(spinning_is_nearly_foretold),
