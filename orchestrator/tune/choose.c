@@ -1,6 +1,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "orchestrator/tune/costs.h"
 #include "orchestrator/tune/search_internal.h"
 
 /* Ceilings and predictions come from figures that are a few percent off. */
@@ -35,8 +36,9 @@
 /* Nor is a start of a program worth its seconds for less than this. */
 #define START_GAIN_LEAST 0.005
 
-/* Nor does one whose starts take more than this share of the time that is left start with several
- * threads before another start has shown what its processes do. */
+/* A start of a program is dear if it takes longer than this, and more than this share of the time
+ * that is left. */
+#define DEAR_START_S 10.0
 #define DEAR_START_SHARE 0.12
 
 /* Until this many have shown what predictions are worth. */
@@ -441,18 +443,23 @@ static bool outgrows(const struct tune_search *search, size_t point)
 }
 
 /* A program that has one thread, whatever it is asked for, is waited for in vain, and the longer
- * the longer its starts take: first come the layouts that any program has. */
+ * the longer its starts take. Where they are dear the layouts that any program has come first, and
+ * others if there is time to wait, and for all rounds of the best. */
 static bool may_lack_threads(const struct tune_search *search, size_t point)
 {
-    if (search->candidates[point].threads == 1 || search->rules.server ||
-        search->costs.start_s <= DEAR_START_SHARE * search->left_s)
+    const double start_s = search->costs.start_s;
+    bool several = false;
+    if (search->candidates[point].threads == 1 || search->rules.server || start_s < DEAR_START_S ||
+        start_s < DEAR_START_SHARE * search->left_s)
         return false;
     for (size_t i = 0; i < search->known_count; i++) {
         const struct tune_candidate *known = &search->candidates[search->known[i]];
-        if (known->threads > 1 || known->processes > 1)
+        if (known->threads > 1)
             return false;
+        several |= known->processes > 1;
     }
-    return true;
+    double spare_s = search->left_s - tune_whole_finals_s(search);
+    return !several || start_late_s(tune_look_seconds(search, point)) > spare_s;
 }
 
 /* Whether a program may start for open[i], which looks as good as gain. What is known already the

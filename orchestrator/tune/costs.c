@@ -11,6 +11,10 @@
 /* Of what an earlier start counted, with each new one. */
 #define KEEP 0.85
 
+/* A start is late after so often what is expected, and some seconds. */
+#define LATE_START 2.0
+#define LATE_S 10.0
+
 void start_costs_init(double start_s, double process_s, struct start_costs *out)
 {
     *out = (struct start_costs){.start_s = start_s,
@@ -41,4 +45,9 @@ void start_costs_learn(struct start_costs *costs, double processes, double ready
     for (unsigned i = 0; i < sizeof sums / sizeof *sums; i++)
         *sums[i] = KEEP * *sums[i] + added[i];
     solve(costs);
+}
+
+double start_late_s(double expected_s)
+{
+    return LATE_START * expected_s + LATE_S;
 }

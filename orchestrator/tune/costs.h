@@ -15,3 +15,7 @@ void start_costs_init(double start_s, double process_s, struct start_costs *out)
 
 /* One start of `processes` took ready_s seconds. */
 void start_costs_learn(struct start_costs *costs, double processes, double ready_s);
+
+/* How long a start is waited for at most that takes long by itself, from the seconds that were
+ * expected. */
+double start_late_s(double expected_s);

@@ -22,12 +22,10 @@
 
 /* A start before the finals may take this share of the time that is left, or so often what is
  * expected, whichever is more; the very first all of it. Of a program that was seen to start, only
- * the latter, and of one that needs long twice as much and LATE_S. What takes longer hangs. An
- * iteration may take as long, and in any case HANG_S. */
+ * the latter, or what start_late_s() allows. What takes longer hangs. An iteration may take as
+ * long, and in any case HANG_S. */
 #define LOOK_LEFT_SHARE 0.5
 #define LATE_START 4.0
-#define LATE_LONG_START 2.0
-#define LATE_S 10.0
 #define HANG_S 5.0
 
 /* The first start of a program may take this share of the budget, however short --timeout is by
@@ -85,9 +83,8 @@ static double streams_s(const struct tune *tune, const struct point *point)
 
 static double late_start_s(const struct tune_pace *pace, const struct point *point)
 {
-    double expected_s = start_s(pace, point);
-    double late_s = fmin(LATE_START * expected_s, LATE_LONG_START * expected_s + LATE_S);
-    return point_is_program(point) ? fmax(late_s, HANG_S) : LATE_START * expected_s;
+    double expected_s = start_s(pace, point), late_s = LATE_START * expected_s;
+    return point_is_program(point) ? fmax(fmin(late_s, start_late_s(expected_s)), HANG_S) : late_s;
 }
 
 bool tune_pace_hangs(const struct tune *tune, const struct point *point, double seconds)

@@ -339,6 +339,42 @@ static void test_finals_of_a_program_with_dear_starts(void **state)
     assert_true(rig_judge().rounds >= 2);
 }
 
+/* A start with several threads is waited for in vain if the program has one: where starts are dear
+ * processes come first, and then no start that leaves no time for the finals. */
+static void test_dear_starts_have_one_thread_first(void **state)
+{
+    (void)state;
+    const struct tune_costs dear = {.point_s = 0.2, .start_s = 60.0};
+    const struct tune_costs cheap = {.point_s = 0.2, .start_s = 6.0};
+    const struct tune_costs *const costs[] = {&dear, &cheap};
+    for (size_t k = 0; k < 2; k++) {
+        struct tune_rules rules = rig_rules;
+        struct tune_batch batch;
+        unsigned most = 0;
+        double budget_s = 8.0 * costs[k]->start_s;
+        rules.program = true;
+        rules.budget_s = budget_s;
+        rig_make_space();
+        rig_begin(&rules);
+        tune_search_next(rig.search, budget_s, costs[k], &batch);
+        assert_int_equal(batch.count, 1);
+        rig_look(batch.items[0].point, 1.0, 0.001, 1.0, false);
+        tune_search_next(rig.search, 0.87 * budget_s, costs[k], &batch);
+        assert_int_equal(batch.stage, TUNE_STAGE_LOOK);
+        assert_true(batch.count > 0);
+        for (size_t i = 0; i < batch.count; i++) {
+            const struct tune_candidate *one = &rig.space[batch.items[i].point];
+            most = one->threads > most ? one->threads : most;
+        }
+        assert_true(costs[k] == &dear ? most == 1 : most > 1);
+        for (size_t i = 0; i < batch.count; i++)
+            rig_look(batch.items[i].point, 4.0, 0.001, 1.0, false);
+        tune_search_next(rig.search, 0.6 * budget_s, costs[k], &batch);
+        for (size_t i = 0; i < batch.count && costs[k] == &dear; i++)
+            assert_int_equal(rig.space[batch.items[i].point].threads, 1);
+    }
+}
+
 /* What is left of a program of which one layout alone works is for its rounds. */
 static void test_finals_of_the_only_layout(void **state)
 {
@@ -471,6 +507,7 @@ int main(void)
         cmocka_unit_test_teardown(test_finals_get_their_time, rig_end),
         cmocka_unit_test_teardown(test_windows_of_the_finals_suit_the_start, rig_end),
         cmocka_unit_test_teardown(test_finals_of_a_program_with_dear_starts, rig_end),
+        cmocka_unit_test_teardown(test_dear_starts_have_one_thread_first, rig_end),
         cmocka_unit_test_teardown(test_finals_of_the_only_layout, rig_end),
         cmocka_unit_test_teardown(test_the_second_start_of_a_program, rig_end),
         cmocka_unit_test_teardown(test_a_program_without_threads, rig_end),
