@@ -227,8 +227,10 @@ static void append_turns(struct text *out, const struct explain_point *point,
     if (point->passed_ips > 0.0)
         text_append(out, ", which is passed by %.0f%%",
                     100.0 * (point->passed_ips / rows_ips - 1.0));
-    text_append(out, ": threads that wait for each other's launches take turns, and streams that "
-                     "take turns share a queue");
+    text_append(out,
+                ": threads that wait for each other's launches take turns, and streams that "
+                "take turns share a queue, at up to %.0f thousand launches/s of a process",
+                ceiling_turn_launches(point, calibration) / 1e3);
 }
 
 const char *binding_reason(const struct binding *binding, const struct ceilings *ceilings,

@@ -99,6 +99,9 @@ static json_t *point_json(const struct explanation *point)
         json_object_set_new(object, "predicted_rel", json_real(point->predicted.half_rel));
         json_object_set_new(object, "predicted_beyond", json_boolean(point->predicted.is_beyond));
     }
+    if (point->calibrated && ceiling_may_do_either(&point->point, point->calibration))
+        json_object_set_new(object, "turns_chance",
+                            json_real(ceiling_turns_chance(&point->point, point->calibration)));
     json_object_set_new(object, "limited_by", name_or_null(point->binding.kind));
     json_object_set_new(object, "next", name_or_null(point->binding.next));
     if (point->binding.kind != CEILING_KINDS)

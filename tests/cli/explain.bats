@@ -257,6 +257,13 @@ TABLE
   expect 0 "$MPSWEEP" explain r.jsonl --format json
   jq -e '.[0] | .limited_by == "process-launch" and .predicted_ips > 2700 and has("passed") == false
     and (.reason | test("rows of kernels would do 2272/s: threads that wait"))' out
+  # Here by a chance, that has words; with many more threads or few it is sure.
+  jq -e '.[0] | .turns_chance > 0.5 and .turns_chance < 0.8
+    and (.reason | test("; with kernels of this length 32 threads on 8 hardware queues launch in turns in [67][0-9]% of runs and in rows in the others"))' out
+  { echo "$HEADER"; jq -c '.cpus = 64' <<<"$CALIBRATION"; point 0 threads 1 64 8 2856; point 1 threads 1 12 8 1954; } >r.jsonl
+  expect 0 "$MPSWEEP" explain r.jsonl --format json
+  jq -e 'all(has("turns_chance") == false and (.reason | test("of runs and in rows") | not))
+    and .[0].limited_by == "process-launch" and .[1].limited_by == "queues"' out
 }
 
 # merged FILTER...: r.jsonl as merge makes it of two runs on GPU A and one on GPU B; the last run, again
