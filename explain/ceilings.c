@@ -13,7 +13,7 @@
 #define ENGINES_APART 0.95
 
 /* Of threads that launch in turns into queues that they share: what a launch takes in a process,
- * and in a queue in which another stream was before; on three H100s and as many H200s. */
+ * and in a queue in which another stream was before: fitted to the same files as the border. */
 #define TURN_US 1.0
 #define TURN_IN_QUEUE_US 4.5
 
@@ -21,9 +21,9 @@
  * the chance falls there: fitted to h100-turns.jsonl, h100-turns-border.jsonl,
  * h100-turns-queues.jsonl and h200-turns.txt (docs/results). A chance below EITHER_LEAST is not
  * worth a word. */
-#define BORDER 0.074
-#define BORDER_CROWDED 0.067
-#define BORDER_STEEPNESS 9.0
+#define TURNS_BORDER 0.074
+#define TURNS_BORDER_CROWDED 0.067
+#define TURNS_STEEPNESS 9.0
 #define EITHER_LEAST 0.05
 
 static double smaller(double a, double b)
@@ -56,7 +56,7 @@ static bool shares_queues(const struct explain_point *point)
     return point->launch != LAUNCH_GRAPH && ceiling_streams(point) > point->connections;
 }
 
-/* How long a kernel takes, of which nothing is known: 0. */
+/* Seconds of a kernel, with the gap to the next one of its stream; 0: not known. */
 static double kernel_s(const struct explain_point *point, const struct calibration *calibration)
 {
     double single = ceiling_single_ips(point, calibration), kernels = point->work.kernels;
@@ -93,8 +93,9 @@ double ceiling_turns_chance(const struct explain_point *point,
     if (running <= 0.0 || ceiling_polls(point))
         return 0.0;
     double held_up = running * running / (2.0 * point->threads * pow(point->connections, 1.5));
-    double border = ceiling_threads(point) > calibration->cpus ? BORDER_CROWDED : BORDER;
-    return 1.0 / (1.0 + pow(held_up / border, BORDER_STEEPNESS));
+    double border =
+        ceiling_threads(point) > calibration->cpus ? TURNS_BORDER_CROWDED : TURNS_BORDER;
+    return 1.0 / (1.0 + pow(held_up / border, TURNS_STEEPNESS));
 }
 
 bool ceiling_takes_turns(const struct explain_point *point, const struct calibration *calibration)

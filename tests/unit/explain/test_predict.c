@@ -280,7 +280,7 @@ static void turns_are_of_threads_that_share_queues(void **state)
     struct calibration calibration = h200;
     struct explain_point point = {
         .processes = 1, .threads = 48, .connections = 8, .work = H200_WORK};
-    calibration.cpus = 32; /* more threads than CPUs launch in turns, too, if rarely */
+    calibration.cpus = 32; /* more threads than CPUs launch in turns, too */
     assert_true(ceiling_takes_turns(&point, &calibration));
     assert_int_equal(ceiling_active_threads(&point, &calibration), 48);
     point.threads = 20;
