@@ -17,9 +17,21 @@
 #define PROGRAM_ITERATIONS 30
 #define PROGRAM_START_SHARE 0.2
 
+/* After a window a thread of a program still has this long to begin its first iteration: on a busy
+ * machine it may have had no CPU yet. */
+#define BEGIN_NS (5 * NS_PER_S)
+
 static bool all_finished(const struct round *round)
 {
     return round_all_are(round, SHM_STATE_FINISHED);
+}
+
+static bool all_have_begun(const struct round *round)
+{
+    for (unsigned i = 0; i < point_workers(round->point); i++)
+        if (atomic_load(&round_slot(round, i)->opened) != SHM_OPENED_BEGUN)
+            return false;
+    return true;
 }
 
 static bool never(const struct round *round)
@@ -145,6 +157,12 @@ static enum status grow_window(struct round *round, uint64_t start_ns, uint64_t 
         enum status status =
             round_wait_until(round, never, start_ns + window_end_ns(round), beats, since_ns);
         if (status != STATUS_TIMEOUT)
+            return status;
+    }
+    if (point_is_program(round->point)) {
+        enum status status =
+            round_wait_until(round, all_have_begun, clock_now_ns() + BEGIN_NS, beats, since_ns);
+        if (status != STATUS_OK && status != STATUS_TIMEOUT)
             return status;
     }
     shm_stop(&round->shm, window_end_ns(round));

@@ -70,16 +70,33 @@ double window_iterations(const struct shm *shm, const struct shm_slot *slot, uin
            add_running(&shm->header->settings, beats, last_end_ns, first, last, series);
 }
 
+/* How long an iteration takes usually: the fourth longest of the window, or, while it has fewer,
+ * the mean of all but the one that may be a stall. 0: not known. */
+static uint64_t usual_of(const struct shm_slot *slot, uint64_t still_ns, bool still_runs)
+{
+    uint64_t usual_ns =
+        atomic_load_explicit(&slot->longest_ns[SHM_LONGEST - 1], memory_order_relaxed);
+    uint64_t others = atomic_load_explicit(&slot->heartbeat, memory_order_acquire);
+    uint64_t others_ns = atomic_load_explicit(&slot->last_end_ns, memory_order_relaxed);
+    if (!still_runs && others > 0) {
+        others--;
+        others_ns -= still_ns < others_ns ? still_ns : others_ns;
+    }
+    if (usual_ns > 0 || others == 0)
+        return usual_ns;
+    return others_ns / others;
+}
+
 static void note_stall(const struct shm_settings *settings, const struct shm_slot *slot,
                        unsigned worker, uint64_t slices, struct window_stall *stall)
 {
     uint64_t end_ns = end_of(settings, slices), window_ns = slices * settings->slice_ns;
     uint64_t still_ns = atomic_load_explicit(&slot->still_ns, memory_order_relaxed);
     uint64_t last_end_ns = atomic_load_explicit(&slot->last_end_ns, memory_order_relaxed);
-    uint64_t usual_ns =
-        atomic_load_explicit(&slot->longest_ns[SHM_LONGEST - 1], memory_order_relaxed);
-    if (!settings->rate_units && last_end_ns < end_ns && end_ns - last_end_ns > still_ns)
+    bool runs = !settings->rate_units && last_end_ns < end_ns && end_ns - last_end_ns > still_ns;
+    if (runs)
         still_ns = end_ns - last_end_ns;
+    uint64_t usual_ns = usual_of(slot, still_ns, runs);
     if (usual_ns == 0 || still_ns < STALL_USUALS * usual_ns ||
         still_ns < window_ns / STALL_WINDOW_SHARE || still_ns < STALL_LEAST_NS)
         return;

@@ -40,6 +40,7 @@ sound() {
 }
 
 @test "processes and threads over MPS: one file that viewers can read, on one clock" {
+  export MPSWEEP_EMULATED_MACHINE=kernel_ns=200000
   expect 0 "$MPSWEEP" trace "${BRIEF[@]}" -l hybrid:2x2 -o t.json
   sound t.json
   trace '[.traceEvents[] | select(.name == "process_name").args.name] | length == 4' t.json
