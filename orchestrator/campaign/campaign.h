@@ -179,9 +179,10 @@ json_t *campaign_measured_points(const struct campaign *campaign);
  * without memory. */
 json_t *campaign_planned(const struct campaign *campaign, size_t count);
 
-/* A record of type "plan": what the header of the results would be, how many points are known not to
- * work, and "estimated_s" unless that is 0. Takes an open session; NULL without memory. */
-json_t *campaign_plan_record(struct campaign *campaign, double seconds);
+/* A record of type "plan": what the header of the results would be, how many points are known not
+ * to work, and "estimated_s" and "most_s" unless about_s is 0. Takes an open session; NULL without
+ * memory. */
+json_t *campaign_plan_record(struct campaign *campaign, double about_s, double most_s);
 
 /* -- words.c: command lines to paste, without the name of the program -- */
 
@@ -198,7 +199,7 @@ bool campaign_was_given(const struct option_value *value);
 void campaign_write_given(const struct campaign *campaign, enum option_command command,
                           enum option_id but, FILE *out);
 
-/* The command line that continues an interrupted campaign, which the caller frees. NULL: there is no
- * file to go on with, or no memory. */
+/* The command line that continues an interrupted campaign, which the caller frees. NULL: there is
+ * no file to go on with, or no memory. */
 char *campaign_resume_words(const struct campaign *campaign, const char *name,
                             enum option_command command);

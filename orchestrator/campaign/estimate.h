@@ -21,9 +21,15 @@
  * 96), and threads do so at the same time. */
 #define ESTIMATE_STREAM_S 0.012
 
+/* On a slow machine all this takes this many times as long. */
+#define ESTIMATE_SLOW 2.0
+
 /* Seconds of one round on workers that are there: its window, or the windows of a search, with the
  * warm-up. How long fixed work takes is not known beforehand: this is the least. */
 double estimate_point_s(const struct point *point, const struct round_limits *limits);
+
+/* The same with the longest windows, and on a slow machine. */
+double estimate_point_most_s(const struct point *point, const struct round_limits *limits);
 
 /* Seconds to start workers of its own, and to end them. */
 double estimate_start_s(const struct point *point);

@@ -6,8 +6,10 @@
 enum status campaign_check_resume(const struct options *options)
 {
     if (options_switch(options, OPTION_RESUME) && !options_text(options, OPTION_OUTPUT))
-        return status_set(STATUS_USAGE, "--resume needs --output FILE: that of a sweep or tune without --output is in "
-                          "'" CAMPAIGN_RESULTS_DIR "'");
+        return status_set(
+            STATUS_USAGE,
+            "--resume needs --output FILE: that of a sweep or tune without --output is in "
+            "'" CAMPAIGN_RESULTS_DIR "'");
     if (options_switch(options, OPTION_RESUME_FORCE) && !options_switch(options, OPTION_RESUME))
         return status_set(STATUS_USAGE, "--force is for --resume: a file that exists is not "
                                         "replaced");

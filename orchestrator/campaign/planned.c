@@ -7,12 +7,12 @@ json_t *campaign_planned(const struct campaign *campaign, size_t count)
     json_t *planned = json_array();
     for (size_t i = 0; i < count; i++)
         if (campaign_owns(campaign, i))
-            json_array_append_new(planned, record_planned(&campaign->plan.points[i],
-                                                          campaign->records[i]));
+            json_array_append_new(planned,
+                                  record_planned(&campaign->plan.points[i], campaign->records[i]));
     return planned;
 }
 
-json_t *campaign_plan_record(struct campaign *campaign, double seconds)
+json_t *campaign_plan_record(struct campaign *campaign, double about_s, double most_s)
 {
     if (campaign_make_header(campaign, false) != STATUS_OK)
         return NULL;
@@ -22,7 +22,9 @@ json_t *campaign_plan_record(struct campaign *campaign, double seconds)
     json_object_set_new(record, "type", json_string("plan"));
     json_object_set_new(record, "infeasible",
                         json_integer((json_int_t)campaign_count_beyond(campaign)));
-    if (seconds > 0.0)
-        json_object_set_new(record, "estimated_s", json_real(seconds));
+    if (about_s > 0.0) {
+        json_object_set_new(record, "estimated_s", json_real(about_s));
+        json_object_set_new(record, "most_s", json_real(most_s));
+    }
     return record;
 }

@@ -6,8 +6,9 @@
 
 #include "orchestrator/campaign/campaign.h"
 
-/* Seconds that what is left will take, about; 0 without memory. */
-double sweep_estimate_s(const struct campaign *campaign);
+/* Seconds that what is left will take, about, and at most where no worker hangs; 0 without memory.
+ */
+double sweep_estimate_s(const struct campaign *campaign, double *most_s);
 
 /* On standard output, in the format asked for: the points, one a line; and all of --dry-run, which
  * needs an open session. */
@@ -25,8 +26,8 @@ void sweep_print_closing(const struct campaign *campaign, const char *program, c
 /* Whether --publish, if given, can be done, before anything is measured. After campaign_deal(). */
 enum status sweep_check_publish(const struct campaign *campaign);
 
-/* The name of --publish, which is given, "{shard}" filled in as in that of the results; to be freed.
- * STATUS_USAGE, STATUS_MEMORY. */
+/* The name of --publish, which is given, "{shard}" filled in as in that of the results; to be
+ * freed. STATUS_USAGE, STATUS_MEMORY. */
 enum status sweep_final_name(const struct campaign *campaign, char **out);
 
 /* Gives the results their final name, if that was asked for and, by result, every point has a

@@ -9,29 +9,31 @@
 #include "orchestrator/results/table.h"
 #include "orchestrator/sweep/internal.h"
 
-double sweep_estimate_s(const struct campaign *campaign)
+double sweep_estimate_s(const struct campaign *campaign, double *most_s)
 {
-    double sum = 0.0;
+    double sum = 0.0, most = 0.0;
     struct turn *turns;
     size_t count;
+    *most_s = 0.0;
     /* Without memory for the estimate the sweep fails soon enough. */
     if (campaign_make_turns(campaign, 0, &turns, &count) != STATUS_OK)
         return 0.0;
     for (size_t i = 0; i < count; i++) {
         const struct point *point = &campaign->plan.points[turns[i].point];
-        sum += estimate_point_s(point, &campaign->limits);
-        if (turns[i].starts)
-            sum += estimate_start_s(point);
+        double start = turns[i].starts ? estimate_start_s(point) : 0.0;
+        sum += estimate_point_s(point, &campaign->limits) + start;
+        most += estimate_point_most_s(point, &campaign->limits) + ESTIMATE_SLOW * start;
     }
     free(turns);
-    sum *= (double)options_integer(campaign->options, OPTION_ROUNDS);
+    double rounds = (double)options_integer(campaign->options, OPTION_ROUNDS), calibrations = 0.0;
     struct plan own;
     if (options_switch(campaign->options, OPTION_CALIBRATE) &&
         campaign_own_plan(campaign, &own) == STATUS_OK) {
-        sum += calibrate_plan_estimate_s(&campaign->session, &own, campaign->calibrations);
+        calibrations = calibrate_plan_estimate_s(&campaign->session, &own, campaign->calibrations);
         plan_release(&own);
     }
-    return sum;
+    *most_s = most * rounds + ESTIMATE_SLOW * calibrations;
+    return sum * rounds + calibrations;
 }
 
 void sweep_print_list(const struct campaign *campaign)
@@ -62,10 +64,11 @@ static void print_spread(const struct campaign *campaign)
 
 void sweep_print_plan(struct campaign *campaign)
 {
-    char text[2048], duration[32];
+    char text[2048], duration[32], most[32];
+    double most_s, about_s = sweep_estimate_s(campaign, &most_s);
     const struct session *session = &campaign->session;
     if (table_print_planned(stdout, options_text(campaign->options, OPTION_FORMAT),
-                            campaign_plan_record(campaign, sweep_estimate_s(campaign)),
+                            campaign_plan_record(campaign, about_s, most_s),
                             campaign_planned(campaign, campaign->plan.count)))
         return;
     for (unsigned i = 0; i < session->gpus->count; i++) {
@@ -87,7 +90,8 @@ void sweep_print_plan(struct campaign *campaign)
         seen[policy] = true;
         printf("binding:  %s\n", bind_describe(session->topology, policy, text, sizeof text));
     }
-    text_duration(sweep_estimate_s(campaign), duration, sizeof duration);
+    text_duration(about_s, duration, sizeof duration);
+    text_duration(most_s, most, sizeof most);
     size_t beyond = campaign_count_beyond(campaign);
     if (campaign->shard.count > 0)
         printf("shard:    %s, %zu points of %zu, %u of them for reference\n",
@@ -99,7 +103,8 @@ void sweep_print_plan(struct campaign *campaign)
     if (campaign_is_fixed(campaign))
         printf("%s and the time that the iterations take, which is not known before\n\n", duration);
     else
-        printf("about %s\n\n", duration);
+        printf("about %s, at most %s%s\n\n", duration, most,
+               point_is_program(campaign->plan.points) ? " without the program's starts" : "");
     sweep_print_list(campaign);
 }
 

@@ -22,7 +22,7 @@
 
 struct sweep {
     struct campaign campaign;
-    const char *program; /* as it was called */
+    const char *program;               /* as it was called */
     struct measurement_packed **begun; /* a point each: of its rounds so far, or NULL */
     bool keeps_all;                    /* of the records, not only what the table needs */
     struct progress progress;
@@ -252,10 +252,11 @@ static enum status measure_all(struct sweep *sweep)
     struct campaign *campaign = &sweep->campaign;
     unsigned rounds = (unsigned)options_integer(campaign->options, OPTION_ROUNDS);
     size_t left = 0;
+    double most_s;
     for (size_t i = 0; i < campaign->plan.count; i++)
         left += campaign->records[i] == NULL && campaign_owns(campaign, i);
     progress_init(&sweep->progress, options_switch(campaign->options, OPTION_QUIET), left * rounds,
-                  sweep_estimate_s(campaign));
+                  sweep_estimate_s(campaign, &most_s));
     enum status status = STATUS_OK;
     for (unsigned round = 0; round < rounds && status == STATUS_OK; round++)
         status = measure_round(sweep, round, round + 1 == rounds);

@@ -442,15 +442,20 @@ static bool outgrows(const struct tune_search *search, size_t point)
     return search->candidates[point].processes > GROWTH_MOST * most;
 }
 
+static bool are_starts_dear(const struct tune_search *search)
+{
+    const double start_s = search->costs.start_s;
+    return search->rules.program && start_s >= DEAR_START_S &&
+           start_s >= DEAR_START_SHARE * search->left_s;
+}
+
 /* A program that has one thread, whatever it is asked for, is waited for in vain, and the longer
  * the longer its starts take. Where they are dear the layouts that any program has come first, and
  * others if there is time to wait, and for all rounds of the best. */
 static bool may_lack_threads(const struct tune_search *search, size_t point)
 {
-    const double start_s = search->costs.start_s;
     bool several = false;
-    if (search->candidates[point].threads == 1 || search->rules.server || start_s < DEAR_START_S ||
-        start_s < DEAR_START_SHARE * search->left_s)
+    if (search->candidates[point].threads == 1 || search->rules.server)
         return false;
     for (size_t i = 0; i < search->known_count; i++) {
         const struct tune_candidate *known = &search->candidates[search->known[i]];
@@ -460,6 +465,31 @@ static bool may_lack_threads(const struct tune_search *search, size_t point)
     }
     double spare_s = search->left_s - tune_whole_finals_s(search);
     return !several || start_late_s(tune_look_seconds(search, point)) > spare_s;
+}
+
+/* Whether a layout has settings that the first start had not: a share of the GPU, another binding.
+ */
+static bool is_adorned(const struct tune_search *search, const struct tune_candidate *one)
+{
+    const struct tune_candidate *first = &search->candidates[search->known[0]];
+    return one->axes[TUNE_AXIS_SHARE] != first->axes[TUNE_AXIS_SHARE] ||
+           one->axes[TUNE_AXIS_BIND] != first->axes[TUNE_AXIS_BIND];
+}
+
+/* A start with such settings serves layouts that have them, too, and no others: of a layout that
+ * was not measured without them, a dear start shows less. */
+static bool is_adorned_too_early(const struct tune_search *search, size_t point)
+{
+    const struct tune_candidate *one = &search->candidates[point];
+    if (search->known_count == 0 || !is_adorned(search, one))
+        return false;
+    for (size_t i = 0; i < search->known_count; i++) {
+        const struct tune_candidate *known = &search->candidates[search->known[i]];
+        if (known->processes == one->processes && known->threads == one->threads &&
+            known->axes[TUNE_AXIS_MPS] == one->axes[TUNE_AXIS_MPS] && !is_adorned(search, known))
+            return false;
+    }
+    return true;
 }
 
 /* Whether a program may start for open[i], which looks as good as gain. What is known already the
@@ -482,6 +512,7 @@ bool tune_choose(struct tune_search *search, double seconds_most, struct tune_ba
     size_t rows = made ? gp_rows(choice.gp) : 0;
     *too_dear = false;
     size_t crew_most = most_of_a_crew(search, window_s);
+    const bool dear = are_starts_dear(search);
     made = made && !add_plainest(&choice, seconds_most, batch);
     while (made && batch->count < crew_most) {
         size_t first = TUNE_NO_POINT, joins = TUNE_NO_POINT;
@@ -493,8 +524,9 @@ bool tune_choose(struct tune_search *search, double seconds_most, struct tune_ba
             size_t point = choice.open[i];
             double alone_s = tune_look_seconds(search, point);
             bool starts = search->rules.program && batch->count == 0;
-            if (search->rules.program &&
-                (outgrows(search, point) || may_lack_threads(search, point)))
+            if (search->rules.program && outgrows(search, point))
+                continue;
+            if (dear && (may_lack_threads(search, point) || is_adorned_too_early(search, point)))
                 continue;
             if (starts && !may_start(&choice, i, gain))
                 continue;

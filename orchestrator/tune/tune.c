@@ -462,7 +462,7 @@ static int plan_and_run(struct tune *tune)
     if (status != STATUS_OK)
         return report(status);
     if (!table_print_planned(stdout, options_text(campaign->options, OPTION_FORMAT),
-                             campaign_plan_record(campaign, 0.0),
+                             campaign_plan_record(campaign, 0.0, 0.0),
                              campaign_planned(campaign, campaign->plan.count)))
         tune_print_plan(tune);
     return EXIT_ALL_MEASURED;

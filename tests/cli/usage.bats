@@ -217,7 +217,25 @@ is_markdown() {
     [ -z "$(grep -v '^- [0-9]' out)" ]
   done
   expect 0 "$MPSWEEP" sweep --device emulated -l threads:1,2 --dry-run -f json
-  jq -se '.[0].estimated_s > 0 and .[0].infeasible == 0' out
+  jq -se '.[0].estimated_s > 0 and .[0].most_s > .[0].estimated_s and .[0].infeasible == 0' out
+}
+
+# Windows grow to what is nearly never precise enough.
+takes_at_most() {
+  local sweep=("$MPSWEEP" sweep --device emulated --kernels 5 --bytes 64K --duration 0.1 --warmup 0.05
+    --max-duration 0.8 --precision 0.01 -l threads:1,8 -l processes:4 -l processes+mps:4)
+  rm -f r.jsonl
+  expect 0 "${sweep[@]}" --dry-run -f json
+  jq -r 'select(.type == "plan").most_s' out >most
+  expect 0 "${sweep[@]}" -q -o r.jsonl
+  jq -e --argjson most "$(cat most)" 'select(.type == "footer") | .seconds <= $most' r.jsonl
+}
+
+@test "a sweep takes at most as long as its plan reports" {
+  expect 0 "$MPSWEEP" sweep --device emulated -l threads:1 --dry-run
+  grep -qE '^plan: +1 points, about [0-9.]+ s, at most [0-9.]+ s$' out
+  judged takes_at_most
+  points 'length == 4 and all(.rounds[].seconds > 0.39)' r.jsonl
 }
 
 # Words of the command line, then a pattern of the error.

@@ -375,6 +375,46 @@ static void test_dear_starts_have_one_thread_first(void **state)
     }
 }
 
+/* And settings that a layout may do without come after it: one start serves more of those. */
+static void test_dear_starts_are_plain_first(void **state)
+{
+    (void)state;
+    const struct tune_costs costs = {.point_s = 0.2, .start_s = 60.0};
+    struct tune_rules rules = rig_rules;
+    struct tune_batch batch;
+    double left_s = 480.0;
+    bool plain[17] = {false};
+    rules.program = true;
+    rules.budget_s = left_s;
+    rig_make_space();
+    for (size_t i = 0; i < rig.count; i++) {
+        uint32_t *axes = rig.space[i].axes;
+        axes[i % 3 ? TUNE_AXIS_SHARE : TUNE_AXIS_BIND] = axes[TUNE_AXIS_LAUNCH];
+        axes[TUNE_AXIS_LAUNCH] = 0;
+    }
+    rig_begin(&rules);
+    for (; left_s > 200.0; left_s -= 60.0) {
+        tune_search_next(rig.search, left_s, &costs, &batch);
+        assert_true(batch.count > 0);
+        for (size_t i = 0; i < batch.count; i++) {
+            const struct tune_candidate *one = &rig.space[batch.items[i].point];
+            bool is_plain = one->axes[TUNE_AXIS_SHARE] + one->axes[TUNE_AXIS_BIND] == 0;
+            assert_true(is_plain || plain[one->processes]);
+            plain[one->processes] |= is_plain;
+        }
+        /* Those with such settings do more. */
+        for (size_t i = 0; i < batch.count; i++) {
+            const struct tune_candidate *one = &rig.space[batch.items[i].point];
+            bool is_plain = one->axes[TUNE_AXIS_SHARE] + one->axes[TUNE_AXIS_BIND] == 0;
+            rig_look(batch.items[i].point, is_plain ? 4.0 : 5.0, 0.001, 1.0, batch.fresh);
+        }
+    }
+    size_t adorned = 0;
+    for (size_t i = 0; i < rig.count; i++)
+        adorned += rig.asked[i] && rig.space[i].axes[TUNE_AXIS_SHARE] > 0;
+    assert_true(adorned > 0);
+}
+
 /* What is left of a program of which one layout alone works is for its rounds. */
 static void test_finals_of_the_only_layout(void **state)
 {
@@ -508,6 +548,7 @@ int main(void)
         cmocka_unit_test_teardown(test_windows_of_the_finals_suit_the_start, rig_end),
         cmocka_unit_test_teardown(test_finals_of_a_program_with_dear_starts, rig_end),
         cmocka_unit_test_teardown(test_dear_starts_have_one_thread_first, rig_end),
+        cmocka_unit_test_teardown(test_dear_starts_are_plain_first, rig_end),
         cmocka_unit_test_teardown(test_finals_of_the_only_layout, rig_end),
         cmocka_unit_test_teardown(test_the_second_start_of_a_program, rig_end),
         cmocka_unit_test_teardown(test_a_program_without_threads, rig_end),
