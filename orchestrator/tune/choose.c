@@ -467,29 +467,17 @@ static bool may_lack_threads(const struct tune_search *search, size_t point)
     return !several || start_late_s(tune_look_seconds(search, point)) > spare_s;
 }
 
-/* Whether a layout has settings that the first start had not: a share of the GPU, another binding.
- */
-static bool is_adorned(const struct tune_search *search, const struct tune_candidate *one)
+/* Whether a layout has settings that the first one had not: another share of the GPU or binding.
+ * Its start serves no layout without them, and where starts are dear the best have their rounds
+ * first. */
+static bool is_adorned(const struct tune_search *search, size_t point)
 {
+    if (search->known_count == 0)
+        return false;
+    const struct tune_candidate *one = &search->candidates[point];
     const struct tune_candidate *first = &search->candidates[search->known[0]];
     return one->axes[TUNE_AXIS_SHARE] != first->axes[TUNE_AXIS_SHARE] ||
            one->axes[TUNE_AXIS_BIND] != first->axes[TUNE_AXIS_BIND];
-}
-
-/* A start with such settings serves layouts that have them, too, and no others: of a layout that
- * was not measured without them, a dear start shows less. */
-static bool is_adorned_too_early(const struct tune_search *search, size_t point)
-{
-    const struct tune_candidate *one = &search->candidates[point];
-    if (search->known_count == 0 || !is_adorned(search, one))
-        return false;
-    for (size_t i = 0; i < search->known_count; i++) {
-        const struct tune_candidate *known = &search->candidates[search->known[i]];
-        if (known->processes == one->processes && known->threads == one->threads &&
-            known->axes[TUNE_AXIS_MPS] == one->axes[TUNE_AXIS_MPS] && !is_adorned(search, known))
-            return false;
-    }
-    return true;
 }
 
 /* Whether a program may start for open[i], which looks as good as gain. What is known already the
@@ -526,7 +514,7 @@ bool tune_choose(struct tune_search *search, double seconds_most, struct tune_ba
             bool starts = search->rules.program && batch->count == 0;
             if (search->rules.program && outgrows(search, point))
                 continue;
-            if (dear && (may_lack_threads(search, point) || is_adorned_too_early(search, point)))
+            if (dear && (may_lack_threads(search, point) || is_adorned(search, point)))
                 continue;
             if (starts && !may_start(&choice, i, gain))
                 continue;

@@ -157,7 +157,9 @@ AXES=(-m pinned,pageable --launch stream,graph --sync stream,none)
 
 @test "the estimate knows what starting costs" {
   # about OPTIONS...: the seconds that a plan would take.
-  about() { "$MPSWEEP" sweep --device emulated -n "$@" | sed -n 's/^plan: .*about \([0-9]*\) s$/\1/p'; }
+  about() {
+    "$MPSWEEP" sweep --device emulated -n -f json "$@" | jq 'select(.type == "plan").estimated_s | round'
+  }
   [ "$(about -l processes+mps:16 "${AXES[@]}")" -lt "$(about -l processes+mps:16 "${AXES[@]}" --no-reuse)" ]
   [ "$(about -l processes+mps:16 --no-reuse)" -eq "$(about -l processes+mps:16)" ]
   # And calibrations: of a second kind of iteration what differs from the first.
