@@ -284,14 +284,19 @@ static bool fit_windows(struct tune_search *search, const size_t *points, size_t
            rounds * round_seconds(search, points, count) <= search->left_s;
 }
 
-/* Longer windows, of what is left over and not needed for starts that take longer. */
+/* Longer windows, of what is left over: starts may take longer, and the best has all its rounds
+ * before any window is longer. */
 static void lengthen_windows(struct tune_search *search, const size_t *points, size_t count,
                              unsigned rounds)
 {
-    double spare_s = search->left_s - START_SPARE * rounds * round_seconds(search, points, count);
+    if (!search->rules.final_grows || count == 0)
+        return;
+    unsigned more = search->rules.rounds_least - rounds;
+    double planned_s =
+        rounds * round_seconds(search, points, count) + more * round_seconds(search, points, 1);
+    double spare_s = search->left_s - START_SPARE * planned_s;
     double most_s = FINAL_START_SHARE * search->costs.start_s - search->final_s;
-    if (search->rules.final_grows && count > 0 && spare_s > 0.0)
-        search->final_s += fmax(0.0, fmin(spare_s / (rounds * (double)count), most_s));
+    search->final_s += fmax(0.0, fmin(spare_s / (rounds * (double)count + more), most_s));
 }
 
 /* As many finalists as have time for all rounds; or two with fewer rounds, or one. */
