@@ -7,7 +7,7 @@
 /* At the end of the budget, to end the daemon and to write what was found; of a small budget at
  * most this share. */
 #define END_S 0.5
-#define END_SHARE 0.2
+#define END_SHARE 0.25
 
 /* What it takes to drain workers and to write a record, where that was not seen yet; and of a
  * budget at most this share, however long it was seen to take. */
