@@ -14,6 +14,7 @@ command=$1
 shift
 case $command in
 sweep) set -- --device emulated --warmup 0.05 --rounds 1 "$@" ;;
+record) set -- --device emulated --crowd 2 "$@" ;;
 tune) set -- --device emulated "$@" ;;
 esac
 [[ $command != sweep || " ${*%% -- *} " == *' --duration '* ]] || set -- --duration 0.2 "$@"
@@ -24,6 +25,7 @@ SCRIPT
 program=$1
 shift
 case $program in
+serve.py) exec "$MPSWEEP_BUILD_DIR/tests/fakes/unaware" --kernels 12 ;;
 serve_torch.py) exec "$MPSWEEP_BUILD_DIR/examples/program/ticker" 2000 ;;
 serve_http.py) exec "$MPSWEEP_BUILD_DIR/tests/fakes/http-server" --gpu --text '{"y": [1]}' "$@" ;;
 esac
@@ -79,4 +81,15 @@ runs() {
   points 'length == 4 and all(.throughput_ips > 0)' first.jsonl
   grep -q '<svg' first.svg
   grep -q '<html' first.html
+}
+
+@test "a workload recorded from a program" {
+  setup_page
+  blocks workloads.md
+  local block
+  block=$(grep -lx 'mpsweep record .*' block-*)
+  runs "${block#block-}" 0 's/1-8/1,2/g'
+  grep -qE '^\[workload ' mine.job
+  grep -qE '^step = kernel .*count=12$' mine.job
+  points 'length == 4 and all(.throughput_ips > 0)' mpsweep-results/sweep-*.jsonl
 }
