@@ -22,7 +22,9 @@ function sortBy(table, column) {
   });
   for (const other of heads) other.removeAttribute("aria-sort");
   head.setAttribute("aria-sort", falls ? "descending" : "ascending");
+  body.remove();
   body.append(...rows.map(([, row]) => row));
+  table.append(body);
 }
 
 for (const table of document.querySelectorAll("table.points"))
@@ -32,6 +34,18 @@ for (const table of document.querySelectorAll("table.points"))
     button.addEventListener("click", () => sortBy(table, column));
     head.replaceChildren(button);
   });
+
+// A long table shows its first thousand rows, in whatever order, until all are asked for.
+for (const table of document.querySelectorAll("table.many")) {
+  const button = document.createElement("button"), count = table.tBodies[0].rows.length;
+  button.className = "more screen";
+  button.textContent = `Show all ${count.toLocaleString("en")} points`;
+  button.addEventListener("click", () => {
+    table.classList.add("all");
+    button.remove();
+  });
+  table.parentElement.after(button);
+}
 
 // A figure that has the focus takes the wheel; any other one scrolls with the page.
 for (const picture of document.querySelectorAll(".picture")) {

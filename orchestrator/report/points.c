@@ -135,6 +135,10 @@ enum status report_write_points(FILE *out, const struct report_file *file)
     fputs("</tr></thead>\n<tbody>\n", out);
     enum status status = write_rows(out, file);
     fputs("</tbody></table></div>\n", out);
+    if (many)
+        fputs("<noscript><style>.many tbody tr { display: table-row !important; "
+              "}</style></noscript>\n",
+              out);
     if (*file->unexplained) {
         fputs("<p class=\"note\">Ceilings are not known: ", out);
         html_text(out, file->unexplained);

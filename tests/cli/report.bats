@@ -205,8 +205,16 @@ EOF
   page many.jsonl
   browse 'document.querySelectorAll(".points thead button")[0].click();
     const rows = document.querySelector(".points").tBodies[0].rows;
-    note(rows.length + " " + rows[0].cells[0].textContent + " " + rows[9999].cells[0].textContent);'
-  [ "$(cat noted)" = '10000 0 9999' ]
+    note(rows.length + " " + rows[0].cells[0].textContent + " " + rows[9999].cells[0].textContent);
+    note(Array.from(rows).filter((row) => row.offsetHeight > 0).length);
+    const more = document.querySelector("button.more");
+    note(more.textContent);
+    more.click();
+    note(getComputedStyle(rows[9999]).display + " " + document.querySelectorAll("button.more").length);'
+  [ "$(cat noted)" = '10000 0 9999
+1000
+Show all 10,000 points
+table-row 0' ]
 }
 
 # -- mpsweep export --------------------------------------------------------------------------------
