@@ -12,6 +12,12 @@
 /* Settings that never worked, and failed so often, are not tried again. */
 #define DEAD_AFTER 3
 
+/* Hardware queues of all MPS clients and of the server, which has as many as one of them: H100s and
+ * H200s have so many (docs/mps.md). What has more may be refused, and that takes as long as a
+ * start; its chance on a GPU of which that is not known. */
+#define QUEUES_USUAL 128
+#define CHANCE_BEYOND 0.2
+
 /* Points that share processes, at most: each batch heeds what the last one showed. Of a start that
  * takes long, as many as take as long as it. */
 #define CREW_MOST 6
@@ -225,10 +231,13 @@ static double chance_below(const struct tune_belief *belief, size_t point, doubl
     return below((log(limit) - gp_mean(belief->gp, point)) / fmax(gp_sd(belief->gp, point), 1e-3));
 }
 
-/* That a point is within the constraints. */
+/* That a point is within the constraints, and that the driver has room for it. */
 static double chance_to_fit(const struct tune_search *search, size_t point)
 {
-    double chance = 1.0;
+    const struct tune_candidate *one = &search->candidates[point];
+    bool beyond = one->axes[TUNE_AXIS_MPS] &&
+                  (one->processes + 1) * one->connections > QUEUES_USUAL && !has_room(search, one);
+    double chance = beyond ? CHANCE_BEYOND : 1.0;
     if (search->rules.max_p99_us > 0.0)
         chance *= chance_below(&search->beliefs[TUNE_P99], point, search->rules.max_p99_us);
     if (search->rules.max_cpus > 0.0)
