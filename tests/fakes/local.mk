@@ -35,7 +35,10 @@ tests_fakes_silent_gpu_program_LDADD = libkernels.a libdevice.a libcommon.a
 tests_fakes_unaware_SOURCES = tests/fakes/unaware.c
 tests_fakes_unaware_LDADD =
 
-tests_fakes_http_server_SOURCES = tests/fakes/http_server.c emul/model/lateness.c
+tests_fakes_http_server_SOURCES = \
+    tests/fakes/http_server/answers.c tests/fakes/http_server/internal.h \
+    tests/fakes/http_server/main.c tests/fakes/http_server/options.c \
+    tests/fakes/http_server/requests.c tests/fakes/http_server/times.c emul/model/lateness.c
 tests_fakes_http_server_LDADD = libcommon.a
 
 tests_fakes_cupti_other_clock_so_SOURCES = tests/fakes/cupti_other_clock.c
