@@ -10,6 +10,10 @@ libexplain_a_SOURCES = \
 
 unit_tests += \
     tests/unit/explain/test_binding tests/unit/explain/test_calibration \
-    tests/unit/explain/test_ceilings tests/unit/explain/test_curve tests/unit/explain/test_predict \
+    tests/unit/explain/test_ceilings tests/unit/explain/test_curve \
+    tests/unit/explain/test_pageable tests/unit/explain/test_predict \
     tests/unit/explain/test_remedy tests/unit/explain/test_shared_ceilings
+explain_rig = tests/unit/explain/rig.c tests/unit/explain/rig.h
+tests_unit_explain_test_curve_SOURCES = tests/unit/explain/test_curve.c $(explain_rig)
+tests_unit_explain_test_pageable_SOURCES = tests/unit/explain/test_pageable.c $(explain_rig)
 EXTRA_DIST += tests/unit/explain/h200.h
