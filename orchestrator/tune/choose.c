@@ -12,9 +12,9 @@
 /* Settings that never worked, and failed so often, are not tried again. */
 #define DEAD_AFTER 3
 
-/* Hardware queues of all MPS clients and of the server, which has as many as one of them: H100s and
- * H200s have so many (docs/mps.md). What has more may be refused, and that takes as long as a
- * start; its chance on a GPU of which that is not known. */
+/* The most hardware queues that H100s and H200s have for all MPS clients and the server, which
+ * takes as many as one of them (docs/mps.md). What has more may be refused, and that takes as long
+ * as a start; the chance that it is not. */
 #define QUEUES_USUAL 128
 #define CHANCE_BEYOND 0.2
 

@@ -414,6 +414,42 @@ static void test_dear_starts_are_plain(void **state)
     }
 }
 
+/* Clients with more hardware queues than GPUs usually have may be refused, and come later. */
+static void test_too_many_queues_come_later(void **state)
+{
+    (void)state;
+    const struct tune_costs costs = {.point_s = 0.2, .start_s = 6.0};
+    struct tune_rules rules = rig_rules;
+    struct tune_batch batch;
+    rules.program = true;
+    rules.budget_s = 100.0;
+    rig_make_space();
+    rig.count = 0;
+    for (unsigned p = 1; p <= 16; p *= 4)
+        for (unsigned queues = 32; queues >= 2; queues /= 4)
+            rig.space[rig.count++] = (struct tune_candidate){.processes = p,
+                                                             .threads = 1,
+                                                             .connections = queues,
+                                                             .axes = {[TUNE_AXIS_MPS] = p > 1},
+                                                             .naive = rig.count == 1};
+    rig_begin(&rules);
+    unsigned beyond = 0;
+    for (double left_s = 100.0; beyond == 0; left_s -= 7.0) {
+        assert_true(left_s > 0.0);
+        tune_search_next(rig.search, left_s, &costs, &batch);
+        for (size_t i = 0; i < batch.count; i++) {
+            size_t point = batch.items[i].point;
+            const struct tune_candidate *one = &rig.space[point];
+            beyond += (one->processes + 1) * one->connections > 128;
+            rig_look(point, one->processes, 0.001, 1.0, batch.fresh);
+        }
+    }
+    /* After all others that are as large. */
+    for (size_t i = 0; i < rig.count; i++)
+        if (rig.space[i].processes == 16 && rig.space[i].connections == 2)
+            assert_true(rig.asked[i] > 0);
+}
+
 /* What is left of a program of which one layout alone works is for its rounds. */
 static void test_finals_of_the_only_layout(void **state)
 {
@@ -548,6 +584,7 @@ int main(void)
         cmocka_unit_test_teardown(test_finals_of_a_program_with_dear_starts, rig_end),
         cmocka_unit_test_teardown(test_dear_starts_have_one_thread_first, rig_end),
         cmocka_unit_test_teardown(test_dear_starts_are_plain, rig_end),
+        cmocka_unit_test_teardown(test_too_many_queues_come_later, rig_end),
         cmocka_unit_test_teardown(test_finals_of_the_only_layout, rig_end),
         cmocka_unit_test_teardown(test_the_second_start_of_a_program, rig_end),
         cmocka_unit_test_teardown(test_a_program_without_threads, rig_end),
