@@ -59,6 +59,8 @@ dist_results_DATA = \
     docs/results/h100-tune-45s-cufft-1.jsonl docs/results/h100-tune-45s-cufft-2.jsonl \
     docs/results/h100-tune-90s-decode-1.jsonl docs/results/h100-tune-90s-decode-2.jsonl \
     docs/results/h100-tune-480s-dear.jsonl \
+    docs/results/h100-tune-60s-torch-1.jsonl docs/results/h100-tune-60s-torch-2.jsonl \
+    docs/results/h100-tune-60s-torch-all.jsonl \
     docs/results/h100-tune-150s-http-1.jsonl docs/results/h100-tune-150s-http-2.jsonl \
     docs/results/h100-http-rates.jsonl docs/results/h100-http-rates.svg docs/results/h100-turns.jsonl \
     docs/results/h100-turns-border.jsonl docs/results/h100-turns-queues.jsonl docs/results/h100-turns-unseen.jsonl \
