@@ -50,7 +50,7 @@ dist_results_DATA = \
     docs/results/h200-x2-rounds.jsonl docs/results/h200-x2-scaling.jsonl docs/results/h200-x2-scaling.svg \
     docs/results/h200-x2-shards.jsonl docs/results/h200-x2-shards.svg docs/results/h200-x2-tune.jsonl \
     docs/results/h200-launch-gate.jsonl docs/results/h200-launch-gate-all.jsonl \
-    docs/results/h200-launch-gate-again.jsonl docs/results/h200-gaps.txt docs/results/evaluation.txt docs/results/h100-launch-gate.jsonl docs/results/h100-random.jsonl docs/results/h100-random-b.jsonl \
+    docs/results/h200-launch-gate-again.jsonl docs/results/h200-gaps.txt docs/results/evaluation.txt docs/results/h100-launch-gate.jsonl docs/results/h100-random.jsonl docs/results/h100-random-b.jsonl docs/results/h100-random-c.jsonl \
     docs/results/h100-tune-30s-1.jsonl docs/results/h100-tune-30s-2.jsonl docs/results/h100-tune-45s-p99-1.jsonl docs/results/h100-tune-45s-p99-2.jsonl docs/results/h100-tune-45s-p99-measuring.jsonl docs/results/h100-tune-45s-cufft.jsonl docs/results/h100-tune-110s-cufft.jsonl docs/results/h100-parity.txt \
     docs/results/h100-tune-300s-detect.jsonl docs/results/h100-tune-300s-cufft.jsonl \
     docs/results/h100-tune-45s-detect-refused-1.jsonl docs/results/h100-tune-45s-detect-refused-2.jsonl \
