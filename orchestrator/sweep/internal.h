@@ -6,8 +6,8 @@
 
 #include "orchestrator/campaign/campaign.h"
 
-/* Seconds that what is left will take, about, and at most where no worker hangs; 0 without memory.
- */
+/* Seconds that what is left will take, about, and at most where no worker hangs (most_s may be
+ * NULL); 0 without memory. */
 double sweep_estimate_s(const struct campaign *campaign, double *most_s);
 
 /* On standard output, in the format asked for: the points, one a line; and all of --dry-run, which

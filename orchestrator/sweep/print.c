@@ -14,7 +14,8 @@ double sweep_estimate_s(const struct campaign *campaign, double *most_s)
     double sum = 0.0, most = 0.0;
     struct turn *turns;
     size_t count;
-    *most_s = 0.0;
+    if (most_s)
+        *most_s = 0.0;
     /* Without memory for the estimate the sweep fails soon enough. */
     if (campaign_make_turns(campaign, 0, &turns, &count) != STATUS_OK)
         return 0.0;
@@ -32,7 +33,8 @@ double sweep_estimate_s(const struct campaign *campaign, double *most_s)
         calibrations = calibrate_plan_estimate_s(&campaign->session, &own, campaign->calibrations);
         plan_release(&own);
     }
-    *most_s = most * rounds + ESTIMATE_SLOW * calibrations;
+    if (most_s)
+        *most_s = most * rounds + ESTIMATE_SLOW * calibrations;
     return sum * rounds + calibrations;
 }
 

@@ -252,11 +252,10 @@ static enum status measure_all(struct sweep *sweep)
     struct campaign *campaign = &sweep->campaign;
     unsigned rounds = (unsigned)options_integer(campaign->options, OPTION_ROUNDS);
     size_t left = 0;
-    double most_s;
     for (size_t i = 0; i < campaign->plan.count; i++)
         left += campaign->records[i] == NULL && campaign_owns(campaign, i);
     progress_init(&sweep->progress, options_switch(campaign->options, OPTION_QUIET), left * rounds,
-                  sweep_estimate_s(campaign, &most_s));
+                  sweep_estimate_s(campaign, NULL));
     enum status status = STATUS_OK;
     for (unsigned round = 0; round < rounds && status == STATUS_OK; round++)
         status = measure_round(sweep, round, round + 1 == rounds);

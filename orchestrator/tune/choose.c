@@ -479,7 +479,7 @@ static bool may_lack_threads(const struct tune_search *search, size_t point)
 /* Whether a layout has settings that the first one had not: another share of the GPU or binding.
  * Its start serves no layout without them, and where starts are dear the best have their rounds
  * first. */
-static bool is_adorned(const struct tune_search *search, size_t point)
+static bool has_other_share_or_binding(const struct tune_search *search, size_t point)
 {
     if (search->known_count == 0)
         return false;
@@ -523,7 +523,8 @@ bool tune_choose(struct tune_search *search, double seconds_most, struct tune_ba
             bool starts = search->rules.program && batch->count == 0;
             if (search->rules.program && outgrows(search, point))
                 continue;
-            if (dear && (may_lack_threads(search, point) || is_adorned(search, point)))
+            if (dear &&
+                (may_lack_threads(search, point) || has_other_share_or_binding(search, point)))
                 continue;
             if (starts && !may_start(&choice, i, gain))
                 continue;

@@ -339,38 +339,39 @@ static void test_finals_of_a_program_with_dear_starts(void **state)
     assert_true(rig_judge().rounds >= 2);
 }
 
+static const struct tune_costs dear_start = {.point_s = 0.2, .start_s = 60.0};
+static const struct tune_costs cheap_start = {.point_s = 0.2, .start_s = 6.0};
+static const struct tune_costs *const starts[] = {&dear_start, &cheap_start};
+
 /* A start with several threads is waited for in vain if the program has one: where starts are dear
  * processes come first, and then no start that leaves no time for the finals. */
 static void test_dear_starts_have_one_thread_first(void **state)
 {
     (void)state;
-    const struct tune_costs dear = {.point_s = 0.2, .start_s = 60.0};
-    const struct tune_costs cheap = {.point_s = 0.2, .start_s = 6.0};
-    const struct tune_costs *const costs[] = {&dear, &cheap};
     for (size_t k = 0; k < 2; k++) {
         struct tune_rules rules = rig_rules;
         struct tune_batch batch;
         unsigned most = 0;
-        double budget_s = 8.0 * costs[k]->start_s;
+        double budget_s = 8.0 * starts[k]->start_s;
         rules.program = true;
         rules.budget_s = budget_s;
         rig_make_space();
         rig_begin(&rules);
-        tune_search_next(rig.search, budget_s, costs[k], &batch);
+        tune_search_next(rig.search, budget_s, starts[k], &batch);
         assert_int_equal(batch.count, 1);
         rig_look(batch.items[0].point, 1.0, 0.001, 1.0, false);
-        tune_search_next(rig.search, 0.87 * budget_s, costs[k], &batch);
+        tune_search_next(rig.search, 0.87 * budget_s, starts[k], &batch);
         assert_int_equal(batch.stage, TUNE_STAGE_LOOK);
         assert_true(batch.count > 0);
         for (size_t i = 0; i < batch.count; i++) {
             const struct tune_candidate *one = &rig.space[batch.items[i].point];
             most = one->threads > most ? one->threads : most;
         }
-        assert_true(costs[k] == &dear ? most == 1 : most > 1);
+        assert_true(starts[k] == &dear_start ? most == 1 : most > 1);
         for (size_t i = 0; i < batch.count; i++)
             rig_look(batch.items[i].point, 4.0, 0.001, 1.0, false);
-        tune_search_next(rig.search, 0.6 * budget_s, costs[k], &batch);
-        for (size_t i = 0; i < batch.count && costs[k] == &dear; i++)
+        tune_search_next(rig.search, 0.6 * budget_s, starts[k], &batch);
+        for (size_t i = 0; i < batch.count && starts[k] == &dear_start; i++)
             assert_int_equal(rig.space[batch.items[i].point].threads, 1);
     }
 }
@@ -380,13 +381,10 @@ static void test_dear_starts_have_one_thread_first(void **state)
 static void test_dear_starts_are_plain(void **state)
 {
     (void)state;
-    const struct tune_costs dear = {.point_s = 0.2, .start_s = 60.0};
-    const struct tune_costs cheap = {.point_s = 0.2, .start_s = 6.0};
-    const struct tune_costs *const costs[] = {&dear, &cheap};
     for (size_t k = 0; k < 2; k++) {
         struct tune_rules rules = rig_rules;
         struct tune_batch batch;
-        size_t adorned = 0;
+        size_t others = 0;
         double left_s = 480.0;
         rules.program = true;
         rules.budget_s = left_s;
@@ -397,20 +395,20 @@ static void test_dear_starts_are_plain(void **state)
             axes[TUNE_AXIS_LAUNCH] = 0;
         }
         rig_begin(&rules);
-        for (; left_s > 200.0; left_s -= costs[k]->start_s) {
-            tune_search_next(rig.search, left_s, costs[k], &batch);
+        for (; left_s > 200.0; left_s -= starts[k]->start_s) {
+            tune_search_next(rig.search, left_s, starts[k], &batch);
             if (batch.count == 0)
                 break;
             /* They would be better. */
             for (size_t i = 0; i < batch.count; i++) {
                 const uint32_t *axes = rig.space[batch.items[i].point].axes;
                 bool plain = axes[TUNE_AXIS_SHARE] + axes[TUNE_AXIS_BIND] == 0;
-                adorned += !plain;
+                others += !plain;
                 rig_look(batch.items[i].point, plain ? 4.0 : 5.0, 0.001, 1.0, batch.fresh);
             }
         }
         assert_true(rig_points_asked() > 3);
-        assert_true(costs[k] == &dear ? adorned == 0 : adorned > 0);
+        assert_true(starts[k] == &dear_start ? others == 0 : others > 0);
     }
 }
 
