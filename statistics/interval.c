@@ -11,6 +11,9 @@
 /* An interval below this share of the goal needs no second look. */
 #define CLEARLY_NARROW 0.7
 
+/* What rounding may add to an interval that is as wide as the goal. */
+#define ROUNDED 1e-9
+
 /* The batches of a series: so few that each is long, and more, which are known better. */
 static const size_t batch_counts[] = {INTERVAL_LEAST_BATCHES, 2 * INTERVAL_LEAST_BATCHES,
                                       4 * INTERVAL_LEAST_BATCHES};
@@ -100,7 +103,8 @@ void interval_of_rounds(const double *means, const double *halves_rel, size_t ro
     if (rounds == 0 || !(out->mean > 0.0))
         return;
     for (size_t i = 0; i < rounds; i++) {
-        double half = halves_rel[i] * means[i];
+        /* Of the common mean: rounds that were all measured to a share are known to it together. */
+        double half = halves_rel[i] * out->mean;
         /* Unknown: the scatter of the rounds holds it anyway. */
         if (rounds > 1 && !isfinite(half))
             continue;
@@ -142,7 +146,7 @@ double interval_rounds_for(const struct interval *interval, double goal_rel)
 
 bool interval_meets(double half_rel, double goal_rel)
 {
-    return half_rel <= goal_rel || (goal_rel >= 1.0 && isfinite(half_rel));
+    return half_rel <= (1.0 + ROUNDED) * goal_rel || (goal_rel >= 1.0 && isfinite(half_rel));
 }
 
 bool interval_reached(double half_rel, double goal_rel, unsigned *narrow)

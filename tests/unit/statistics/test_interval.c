@@ -207,6 +207,24 @@ static void luck_is_not_reported(void **state)
     assert_true(interval_meets(interval.half_rel, 0.01));
 }
 
+/* Rounds that each leave the root of their number times the goal open reach it together, although
+ * they differ. */
+static void rounds_share_a_goal(void **state)
+{
+    (void)state;
+    struct interval interval;
+    for (size_t rounds = 2; rounds <= 9; rounds++) {
+        double means[9], halves[9];
+        for (size_t i = 0; i < rounds; i++) {
+            means[i] = 123.456 * (1.0 + 0.003 * (double)i);
+            halves[i] = 0.05 * sqrt((double)rounds);
+        }
+        interval_of_rounds(means, halves, rounds, &interval);
+        assert_true(interval.half_rel > 0.0499);
+        assert_true(interval_meets(interval.half_rel, 0.05));
+    }
+}
+
 /* Series of any length, with the shortest batch that their length allows and others. */
 static void any_length_is_taken(void **state)
 {
@@ -339,6 +357,7 @@ int main(void)
         cmocka_unit_test(covers_after_stopping),
         cmocka_unit_test(stopping_asks_twice_near_the_goal),
         cmocka_unit_test(luck_is_not_reported),
+        cmocka_unit_test(rounds_share_a_goal),
         cmocka_unit_test(any_length_is_taken),
         cmocka_unit_test(too_little_is_unknown),
         cmocka_unit_test(a_constant_is_known_exactly),
