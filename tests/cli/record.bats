@@ -11,7 +11,7 @@ record() {
   shift
   [ -x "$PROGRAM" ] || skip "the fakes are not built"
   rm -f mine.job
-  expect "$status" "$MPSWEEP" record --device emulated -q --duration 0.6 --crowd "${CROWD:-0}" -o mine.job -- "$PROGRAM" "$@"
+  expect "$status" "$MPSWEEP" record --device emulated -q --duration "${DURATION:-0.6}" --crowd "${CROWD:-0}" -o mine.job -- "$PROGRAM" "$@"
 }
 
 # steps: without times, which a busy machine makes longer, and without what the host does for less
@@ -76,7 +76,8 @@ work_is_recorded() {
 }
 
 @test "a program that does not report its iterations" {
-  PROGRAM=${PROGRAM%gpu_program}silent_gpu_program record 0 in:4096 kernel:1x32:50000:3 out:1024
+  # They must be found first.
+  DURATION=3 PROGRAM=${PROGRAM%gpu_program}silent_gpu_program record 0 in:4096 kernel:1x32:50000:3 out:1024
   are 'copy-in 4K' 'kernel blocks=1 threads=32 duration=T count=3' 'copy-out 1K'
 }
 
@@ -93,7 +94,7 @@ work_is_recorded() {
   are 'copy-in 64K' 'kernel blocks=8 threads=64 duration=T count=4' 'copy-out 1K'
   grep -q '^launch = graph$' mine.job
   rm mine.job
-  expect 0 "$MPSWEEP" record --device emulated -q --duration 0.6 --crowd 0 -o mine.job -n 3 --name of-mine -- \
+  expect 0 "$MPSWEEP" record --device emulated -q --duration "${DURATION:-0.6}" --crowd 0 -o mine.job -n 3 --name of-mine -- \
     "$PROGRAM" pageable in:65536 kernel:1x32:30000:1 out:1024
   grep -q '^memory = pageable$' mine.job
   grep -q '^\[workload of-mine\]$' mine.job

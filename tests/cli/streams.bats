@@ -74,9 +74,9 @@ a_workload() {
 
 @test "an open loop: a start goes to a stream that is free, and none is left out" {
   # One stream alone cannot serve what is offered to both.
-  a_workload slow 'copy-in 1K' 'kernel duration=200us' 'think 20ms' 'copy-out 1K'
-  expect 0 "$MPSWEEP" sweep w.job "${WORK_OF[@]}" --duration 1 --max-duration 1 -w slow -l threads:1 \
-    --streams 1,8 --rate 100 -q -o r.jsonl
+  a_workload slow 'copy-in 1K' 'kernel duration=200us' 'think 100ms' 'copy-out 1K'
+  expect 0 "$MPSWEEP" sweep w.job "${WORK_OF[@]}" --duration 2 --max-duration 2 -w slow -l threads:1 \
+    --streams 1,8 --rate 20 -q -o r.jsonl
   points 'map(.warnings | map(.kind) | any(. == "overloaded")) == [true, false]' r.jsonl
   points 'last | .per_worker | all(.ips > 0)' r.jsonl
 }
