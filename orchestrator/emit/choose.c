@@ -294,6 +294,10 @@ enum status emit_choose(const struct results *results, const char *path,
     struct emit_choice choice = {0};
     const json_t *winner = json_object_get(json_object_get(results->tune, "winner"), "point");
     bool unfinished = strcmp(text_at(results->tune, "verdict"), "unfinished") == 0;
+    /* What a tuning found no layout for, none of its layouts is deployed for. */
+    double tuned_us = number_at(json_object_get(results->tune, "constraints"), "max_p99_us");
+    if (!json_is_integer(winner) && !(search.max_p99_us > 0.0) && tuned_us > 0.0)
+        search.max_p99_us = tuned_us;
     const char *why = unfinished ? "the best so far of a tuning that is not finished"
                                  : "the winner of the tuning";
     enum status status = STATUS_USAGE;

@@ -81,6 +81,16 @@ NAMED
   grep -q '^better, but not taken: point 5 ' out
 }
 
+@test "a tuning that found no layout for its limit: none is deployed for less" {
+  write_results
+  echo '{"type":"tune","verdict":"none","constraints":{"max_p99_us":2000}}' >>results.jsonl
+  refused "'results.jsonl' has no point whose p99 is surely below 2 ms: point [03] comes closest" \
+    "$MPSWEEP" emit results.jsonl --format env -o none
+  [ ! -e none ]
+  emit env asked --max-p99 3ms
+  chosen 'point 3 (the highest throughput with a p99 surely below 3 ms: the tuning has no winner): hybrid 2×2, 3000 iterations/s'
+}
+
 @test "an overloaded point is never deployed" {
   write_results
   add '{"throughput_ips": 8000, "rate": {"offered_ips": 20000, "arrival": "poisson", "saturated": true}}'
