@@ -42,7 +42,7 @@ static const struct field fields[] = {
     {"gpu_imbalance", TABLE | FIGURE | EXPLANATION},
     {"interval", TABLE | COMPARISON},
     {"rounds", TABLE | COMPARISON},
-    {"rounds_left", NOT_READ},
+    {"rounds_left", TABLE},
     {"latency_us", TABLE | FIGURE | COMPARISON},
     {"telemetry", TABLE | FIGURE | COMPARISON},
     {"cpu", TABLE | FIGURE | COMPARISON | EXPLANATION},

@@ -33,6 +33,9 @@ static void add_stalled(struct text *text, const json_t *stalled)
                 number_at(stalled, "seconds"));
 }
 
+/* A window that would have to be longer is not what is wrong. */
+#define LONGEST_ADVISED_S 600.0
+
 /* What interval a closed loop reached, and what to give. */
 static void add_unconverged_closed(struct text *text, const json_t *point)
 {
@@ -44,13 +47,21 @@ static void add_unconverged_closed(struct text *text, const json_t *point)
     if (isnan(reached))
         text_append(text, "too few iterations for an interval");
     else
-        text_append(text, "±%.2g%%", 100.0 * reached);
-    if (json_array_size(rounds) > 1)
-        text_append(text, " after %zu rounds", json_array_size(rounds));
+        text_append(text, reached < 1.0 ? "±%.2g%%" : "±%.0f%%", 100.0 * reached);
+    size_t done = json_array_size(rounds), left = (size_t)integer_at(point, "rounds_left");
+    if (left > 0)
+        /* What the others will come to is not known: there is nothing to advise. */
+        text_append(text, " after %zu of %zu rounds", done, done + left);
+    else if (done > 1)
+        text_append(text, " after %zu rounds", done);
     else
         text_append(text, " after %.2g s", longest);
+    if (left > 0)
+        return;
     if (json_object_get(interval, "needs_rounds"))
         text_append(text, ": give --rounds %.0f", number_at(interval, "needs_rounds"));
+    else if (number_at(interval, "needs_s") > LONGEST_ADVISED_S)
+        text_append(text, ": look for other work on the CPUs, or give --rounds 5");
     else if (json_object_get(interval, "needs_s"))
         text_append(text, ": give --max-duration %.10g", number_at(interval, "needs_s"));
 }
@@ -159,9 +170,10 @@ void table_print_rounds(FILE *out, const json_t *points)
 {
     size_t measured = 0, single = 0;
     for (size_t i = 0; i < json_array_size(points); i++) {
-        const json_t *rounds = json_object_get(json_array_get(points, i), "rounds");
-        measured += json_array_size(rounds) > 0;
-        single += json_array_size(rounds) == 1;
+        const json_t *point = json_array_get(points, i);
+        size_t rounds = json_array_size(json_object_get(point, "rounds"));
+        measured += rounds > 0;
+        single += rounds == 1 && !json_object_get(point, "rounds_left");
     }
     if (single > 0)
         fprintf(

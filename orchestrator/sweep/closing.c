@@ -106,7 +106,7 @@ static char *best_text(const struct campaign *campaign, const struct entry *entr
     if (works > MOST_WORKS)
         fprintf(out.file, "%zu further kinds of iterations: see the table\n", works - MOST_WORKS);
     if (works == 0)
-        fputs("none: there is no point with a number that kept up\n", out.file);
+        fputs("none: no point has a number, or kept up with its load\n", out.file);
     return text_stream_close(&out);
 }
 
@@ -118,18 +118,15 @@ static bool is_explained(const struct campaign *campaign, const json_t *record)
            point->sm_partition.count == 0;
 }
 
-/* emit chooses among points that are ok; where no point is, the best one is named. */
+/* emit chooses among points that are ok; where the best is not, it is named. */
 static void add_emit(const struct entry *entries, size_t count, struct closing *closing)
 {
     const struct entry *best = entries;
     char options[64] = " --target env --output deployment";
-    bool chooses = false;
-    for (size_t i = 0; i < count; i++) {
-        chooses |= strcmp(text_at(entries[i].record, "status"), "ok") == 0;
+    for (size_t i = 1; i < count; i++)
         if (is_better(&entries[i], best))
             best = &entries[i];
-    }
-    if (!chooses)
+    if (strcmp(text_at(best->record, "status"), "ok") != 0)
         snprintf(options, sizeof options, " --point %lld --target env --output deployment",
                  (long long)integer_at(best->record, "id"));
     closing_add(closing, "emit", closing->saved, options);

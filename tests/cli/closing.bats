@@ -55,7 +55,7 @@ next() { closing | sed -E 's/^Next /     /' | sed -n "s|^ *\($MPSWEEP $1 .*\)|\1
 @test "nothing that was measured: no best" {
   MPSWEEP_EMULATED_FAULT=cuLaunchKernel=error:700 expect 2 "$MPSWEEP" sweep "${SWEEP[@]}"
   cp out table
-  closing | grep -qx 'Best   none: there is no point with a number that kept up'
+  closing | grep -qx 'Best   none: no point has a number, or kept up with its load'
   closing | absent '^Next' -
   assert_complete "$(saved)" 2 2
 }

@@ -127,6 +127,12 @@ killed() {
   assert_whole r.jsonl
   points 'length == 1 and .[0].error == null and .[0].throughput_ips > 0' r.jsonl
   points '.[0] | measured and (.rounds | length == 1) and .rounds_left == 2' r.jsonl
+  # What two further rounds will show is not known: there is nothing to advise.
+  jq -c 'if .type == "point" then .status = "unconverged" | .ci95_rel = 0.9 | .interval.needs_s = 70
+    else . end' r.jsonl >wide.jsonl
+  expect 0 "$MPSWEEP" export wide.jsonl
+  grep -q 'unconverged: ±90% after 1 of 3 rounds$' out
+  absent '--rounds 3' out
 }
 
 @test "Ctrl-C: the terminal signals everybody, and one interruption is seen" {
