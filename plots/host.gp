@@ -12,8 +12,7 @@ while (strlen(folder) > 0 && folder[strlen(folder):] ne '/') {
 }
 load data
 has_lines = 0
-# Room for numbers of five digits beside the label of the axis.
-if (throughput_max * 1.1 >= 10000) { left_margin = 0.86 }
+y_most = throughput_max * 1.1
 load folder . 'style.gp'
 
 set xlabel 'CPUs in use' noenhanced offset 0, 0.4 + 1.6 * lift

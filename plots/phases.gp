@@ -15,7 +15,8 @@ load data
 legend_form = 'boxes'
 n_entries = 5
 array entries[5] = ['copy in', 'launch', 'synchronise', 'copy out', 'rest']
-array entry_colours[5] = ['#56B4E9', '#D55E00', '#009E73', '#E69F00', '#BBBBBB']
+# Neighbours differ in lightness, too.
+array entry_colours[5] = ['#9CCFF0', '#D55E00', '#004D3A', '#F5C04A', '#DDDDDD']
 right_margin = 0.75
 load folder . 'rows.gp'
 
@@ -26,7 +27,7 @@ do for [i = 1:n_rows] {
     set label 6000 + i totals[i] at graph 1, first i left offset character 1, 0 \
         font legend_font noenhanced
 }
-set style fill solid 1 noborder
+set style fill solid 1 border rgb '#FFFFFF'
 plot for [k = 1:5] $rows using (50 * (column(k + 1) + column(k + 2))):1: \
          (100 * column(k + 1)):(100 * column(k + 2)):($1 - 0.38):($1 + 0.38) with boxxyerror \
          fillcolor rgb entry_colours[k] notitle

@@ -14,6 +14,7 @@ load data
 # One legend line for all ideal lines, each of which has its series' colour.
 has_ideal = 1
 legend_below = 1
+y_most = throughput_max * 1.12
 load folder . 'style.gp'
 
 panel_between = 0.72
@@ -30,7 +31,7 @@ set multiplot
 set lmargin at screen across(panel_left(1))
 set rmargin at screen across(panel_left(1) + panel_width)
 set ylabel 'throughput of all GPUs (iterations/s)' noenhanced
-set yrange [0:throughput_max * 1.12]
+set yrange [0:y_most]
 set format y throughput_max >= 10 ? '%.0f' : '%g'
 if (emulated) {
     set label 2 'EMULATED GPU' at graph 0.5, graph 0.5 center rotate by 28 \

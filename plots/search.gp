@@ -26,12 +26,13 @@ do for [i = 1:n_layouts] {
     entry_colours[i] = colours[layout_number[i]]
     entry_shapes[i] = shapes[layout_number[i]]
 }
+y_most = value_max * 1.12
 load folder . 'style.gp'
 
 set xlabel 'order of the first measurement' noenhanced offset 0, 0.4 + 1.6 * lift
 set ylabel ylabel noenhanced
 set xrange [0:order_max * 1.03 + 1]
-set yrange [0:value_max * 1.12]
+set yrange [0:y_most]
 set format y value_max >= 10 ? '%.0f' : '%g'
 
 do for [i = 1:n_marks] {
@@ -44,8 +45,14 @@ do for [i = 1:n_marks] {
             set label 7000 + i mark_text[i] right
         }
     } else {
-        set label 7000 + i mark_text[i] at first mark_x[i], first mark_y[i] left \
+        set label 7000 + i mark_text[i] at first mark_x[i], first mark_y[i] \
             offset character 0.8, 0.3 rotate by 35 font legend_font noenhanced textcolor '#555555'
+        # At the right edge there is room before the point only; two beside each other are kept apart.
+        if (is_right) {
+            is_beside = i > 1 && abs(mark_y[i] - mark_y[i > 1 ? i - 1 : 1]) < 0.05 * y_most
+            set label 7000 + i mark_text[i] right norotate \
+                offset character -0.8, is_beside ? 1.1 : 0.2
+        }
     }
 }
 

@@ -39,7 +39,8 @@ page_width = 7.0
 title_height = 0.36
 if (!exists('plot_height')) { plot_height = 3.3 }
 axis_height = 0.48
-if (!exists('left_margin')) { left_margin = 0.78 }
+# Room for numbers of five digits beside the label of the axis.
+if (!exists('left_margin')) { left_margin = exists('y_most') && y_most >= 10000 ? 0.9 : 0.78 }
 if (!exists('right_margin')) { right_margin = 0.15 }
 caption_step = 0.135
 legend_step = 0.15
@@ -134,7 +135,9 @@ do for [i = 1:n_entries] {
     }
     is_ideal = i > n_named
     colour = is_ideal ? ideal_colour : series_colour(layout_of[i])
-    width = is_ideal ? 0.8 : 1.3
+    # Of two arrows of one colour and one width the SVG terminal draws the second with the dashes of the
+    # first.
+    width = is_ideal ? 0.8 : 1.3 + 0.01 * (i % 2)
     dash = is_ideal ? ideal_dash : series_dash(variant_of[i])
     if (has_lines || is_ideal) {
         set arrow 100 + i from screen across(x), up(y) \

@@ -12,8 +12,7 @@ while (strlen(folder) > 0 && folder[strlen(folder):] ne '/') {
 }
 load data
 has_ideal = 1
-# Room for numbers of five digits beside the label of the axis.
-if (throughput_max * 1.06 >= 10000) { left_margin = 0.86 }
+y_most = throughput_max * 1.06
 load folder . 'style.gp'
 
 set xlabel xlabel noenhanced offset 0, 0.4 + 1.6 * lift

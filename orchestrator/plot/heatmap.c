@@ -19,6 +19,9 @@
 /* So far below the best of a cell its fewest streams may be. */
 #define STREAMS_NEAR 0.01
 
+/* A map of fewer cells shows nothing. */
+#define CELLS_LEAST 4
+
 /* A row for each point of one map; maps are the series of a table. */
 struct map {
     const struct series_row **cells; /* borrowed; one for each P×T, then room for as many */
@@ -137,14 +140,37 @@ static void fill_map(const struct series_table *table, const struct series_row *
     choose_streams(map, map->cells + table->count);
 }
 
-/* The fullest map: the one with the most P×T points, then the most points at all. The caller frees
- * its cells; NULL: no memory. */
-static const struct series_row *choose_map(const struct series_table *table, struct map *map)
+/* The winner of a tune, or else the highest throughput; NULL: nothing was measured. */
+static const struct series_row *find_best(const struct series_table *table, const json_t *tune)
 {
+    const json_t *winner = json_object_get(tune, "winner");
     const struct series_row *best = NULL;
+    for (size_t i = 0; i < table->count; i++) {
+        const struct series_row *row = &table->rows[i];
+        if (!point_is_measured(row->point))
+            continue;
+        if (json_is_object(winner) && row->id == integer_at(winner, "point"))
+            return row;
+        if (best == NULL || ips_of(row) > ips_of(best))
+            best = row;
+    }
+    return best;
+}
+
+/* The map of the best, or of few cells the fullest: the one with the most P×T points, then the most
+ * points at all. The caller frees its cells; NULL: no memory. */
+static const struct series_row *choose_map(const struct series_table *table,
+                                           const struct series_row *best, struct map *map)
+{
+    const struct series_row *fullest = NULL;
     size_t most = 0, most_hybrids = 0;
     map->cells = calloc(2 * table->count + 1, sizeof *map->cells);
-    for (size_t i = 0; i < table->count && map->cells != NULL; i++) {
+    if (map->cells == NULL || best == NULL)
+        return NULL;
+    fill_map(table, best, map);
+    if (map->count >= CELLS_LEAST)
+        return best;
+    for (size_t i = 0; i < table->count; i++) {
         const struct series_row *row = &table->rows[i];
         bool seen = false;
         for (size_t j = 0; j < i && !seen; j++)
@@ -152,16 +178,15 @@ static const struct series_row *choose_map(const struct series_table *table, str
         if (seen || !point_is_measured(row->point))
             continue;
         fill_map(table, row, map);
-        if (best == NULL || map->hybrids > most_hybrids ||
+        if (fullest == NULL || map->hybrids > most_hybrids ||
             (map->hybrids == most_hybrids && map->count > most)) {
-            best = row;
+            fullest = row;
             most = map->count;
             most_hybrids = map->hybrids;
         }
     }
-    if (best != NULL)
-        fill_map(table, best, map);
-    return best;
+    fill_map(table, fullest, map);
+    return fullest;
 }
 
 struct axis {
@@ -244,9 +269,11 @@ static bool has_unmeasured(const struct map *map)
     return false;
 }
 
-static char *notes_text(const struct series_row *like, const struct map *map)
+static char *notes_text(const struct series_row *like, const struct series_row *best,
+                        const struct map *map)
 {
     struct text_stream out;
+    char name[POINT_TEXT_BYTES], ips[32];
     if (!text_stream_open(&out))
         return NULL;
     fputs(is_over_mps(like->point) ? "Over MPS" : "Without MPS", out.file);
@@ -262,7 +289,14 @@ static char *notes_text(const struct series_row *like, const struct map *map)
     if (has_unmeasured(map))
         fputs("Hatched: × infeasible, ! failed or interrupted. ", out.file);
     if (map->others > 0)
-        fprintf(out.file, "Not drawn: %zu of other settings. ", map->others);
+        fprintf(out.file, "Not drawn: %zu of other settings", map->others);
+    if (!same_map(like, best)) {
+        point_name(best->point, name);
+        fprintf(out.file, ", among them the best, %s with %s", name,
+                text_number(ips_of(best), ips, sizeof ips));
+    }
+    if (map->others > 0)
+        fputs(". ", out.file);
     if (map->repeated > 0)
         fprintf(out.file, "%zu cell%s measured more than once: the first of the plan is drawn. ",
                 map->repeated, map->repeated > 1 ? "s" : "");
@@ -279,14 +313,15 @@ enum status plot_heatmap_write(const struct results *results, const char *path, 
     enum status status = series_table_make(&figure, results, path, &table);
     if (status != STATUS_OK)
         return status;
-    const struct series_row *like = choose_map(&table, &map);
+    const struct series_row *best = find_best(&table, results->tune);
+    const struct series_row *like = choose_map(&table, best, &map);
     if (map.cells == NULL)
         status = status_set(STATUS_MEMORY, "out of memory for %zu points", table.count);
     else if (like == NULL)
         status = status_set(STATUS_USAGE, "'%s' has no measured point %s", path, figure.needed);
     if (status != STATUS_OK)
         goto out;
-    notes = notes_text(like, &map);
+    notes = notes_text(like, best, &map);
     status = plot_write_heading(file, "heatmap",
                                 map.has_streams
                                     ? "Throughput by processes, threads and streams (iterations/s)"

@@ -28,6 +28,7 @@ struct rows {
     struct row *at;
     size_t count;
     enum objective objective;
+    double limit_us; /* of the 99th percentile; INFINITY: none */
     bool each; /* searched on one GPU, measured again on all: the throughput of each */
 };
 
@@ -37,6 +38,16 @@ static enum objective objective_of(const json_t *tune)
     return strcmp(name, "p99") == 0            ? P99
            : strcmp(name, "ips-per-watt") == 0 ? PER_JOULE
                                                : THROUGHPUT;
+}
+
+/* The limit of the latency under which it searched. */
+static double limit_of(const json_t *tune)
+{
+    const json_t *goal = json_object_get(tune, "goal");
+    double limit = number_at(json_object_get(tune, "constraints"), "max_p99_us");
+    if (strcmp(text_at(goal, "percentile"), "p99") == 0)
+        limit = number_at(goal, "us");
+    return limit > 0.0 ? limit : INFINITY;
 }
 
 static double value_of(const json_t *point, enum objective objective)
@@ -106,15 +117,20 @@ static void write_points(FILE *file, const struct rows *rows)
 
 static void write_best(FILE *file, const struct rows *rows)
 {
-    double best = rows->at[0].y, highest = 0, last = 1;
-    fputs("# the best so far\n$best << EOD\n", file);
+    double best = NAN, highest = 0, last = 1;
+    fputs("# the best so far: of those under the limit\n$best << EOD\n", file);
     for (size_t i = 0; i < rows->count; i++) {
         double y = rows->at[i].y;
-        best = rows->objective == P99 ? fmin(best, y) : fmax(best, y);
+        double p99_us = number_at(json_object_get(rows->at[i].point, "latency_us"), "p99");
+        if (!(p99_us > rows->limit_us))
+            best = rows->objective == P99 ? fmin(best, y) : fmax(best, y);
         highest = fmax(highest, y);
         last = rows->at[i].x;
-        fprintf(file, "%.0f %.6g\n", rows->at[i].x, best);
+        if (!isnan(best))
+            fprintf(file, "%.0f %.6g\n", rows->at[i].x, best);
     }
+    if (isnan(best))
+        fputs("0 NaN\n", file);
     fprintf(file, "EOD\nvalue_max = %.6g\norder_max = %.0f\n", highest, last);
 }
 
@@ -196,8 +212,12 @@ static char *notes_text(const struct rows *rows, const json_t *tune)
                     : "none");
     fprintf(out.file,
             "Filled: finalists, with their last value; hollow: a first look, or a longer "
-            "one. Line: the %s so far.",
+            "one. Line: the %s so far",
             rows->objective == P99 ? "lowest" : "highest");
+    if (isfinite(rows->limit_us))
+        fprintf(out.file, " under the limit, a p99 of %.4g ms.", rows->limit_us / 1e3);
+    else
+        fputc('.', out.file);
     if (rows->each)
         fputs(" Looks are on one GPU, finalists and naive layouts on all.", out.file);
     return text_stream_close(&out);
@@ -210,7 +230,8 @@ enum status plot_search_write(const struct results *results, const char *path, F
         [P99] = "99th percentile of the latency (ms)",
         [PER_JOULE] = "iterations a joule",
     };
-    struct rows rows = {.objective = objective_of(results->tune)};
+    struct rows rows = {.objective = objective_of(results->tune),
+                        .limit_us = limit_of(results->tune)};
     rows.each = rows.objective == THROUGHPUT && are_mixed(results->points);
     char *notes = NULL;
     enum status status = take_rows(results, &rows);

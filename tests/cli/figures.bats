@@ -136,6 +136,30 @@ P
   draws heatmap r.jsonl
 }
 
+@test "heatmap: the map of the best, or what is missing of it" {
+  needs_gnuplot
+  local maps='{"throughput_ips": 1}
+{"layout": "processes", "processes": 2, "throughput_ips": 2}
+{"layout": "hybrid-timesliced", "processes": 2, "threads": 2, "throughput_ips": 3}
+{"layout": "hybrid-timesliced", "processes": 2, "threads": 4, "throughput_ips": 4}
+{"layout": "hybrid-timesliced", "processes": 4, "threads": 4, "throughput_ips": 5}
+{"layout": "processes+mps", "mps": true, "processes": 2, "throughput_ips": 50}
+{"layout": "processes+mps", "mps": true, "processes": 4, "throughput_ips": 60}'
+  file r.jsonl <<<"$maps"
+  draws heatmap r.jsonl
+  shows 'Without MPS' 'Not drawn: 2 of other settings, among them the best,' 'processes+mps 4×1 with 60.00'
+  file r.jsonl <<<"$maps"$'\n{"layout": "processes+mps", "mps": true, "processes": 8, "throughput_ips": 70}
+{"layout": "processes+mps", "mps": true, "processes": 16, "throughput_ips": 55}'
+  draws heatmap r.jsonl
+  grep -qF 'Not drawn: 5 of other settings.' a.gp
+  shows 'Over MPS'
+  # The winner of a tune need not have the highest number.
+  echo '{"type":"tune","winner":{"point":3}}' >>r.jsonl
+  draws heatmap r.jsonl
+  grep -qF 'Not drawn: 4 of other settings.' a.gp
+  shows 'Without MPS'
+}
+
 @test "heatmap: the fewest streams that reach a cell's best" {
   needs_gnuplot
   file r.jsonl <<'P'
