@@ -214,6 +214,10 @@ static const char *last_word(const char *name)
     return space ? space + 1 : name;
 }
 
+/* A word is meant by another with at most one slip in N letters: commands are few. */
+#define LETTERS_OF_A_SLIP 3
+#define LETTERS_OF_A_COMMANDS_SLIP 2
+
 /* What users of other tools call a command. */
 static const struct {
     const char *word, *command;
@@ -234,18 +238,35 @@ static const char *nearest_command(const char *name)
     for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
         if (strcmp(meanings[i].word, name) == 0)
             return meanings[i].command;
-    unsigned best = TEXT_NEAR + 1;
+    unsigned best = 2 * (TEXT_NEAR + 1);
     for (size_t i = 0; i < command_count; i++) {
-        unsigned distance = text_distance(name, commands[i].name);
+        unsigned whole = text_distance(name, commands[i].name);
         unsigned of_words = text_distance(word, last_word(commands[i].name));
-        distance = of_words < distance ? of_words : distance;
+        unsigned distance = of_words < whole ? of_words : whole;
+        /* Of two commands whose last word is as near, the one of the same family. */
+        unsigned order = 2 * distance + (of_words < whole);
         /* A short name is not meant by one of other letters. */
-        if (distance < best && distance < strlen(word)) {
-            best = distance;
+        if (order < best && LETTERS_OF_A_COMMANDS_SLIP * distance <= strlen(word)) {
+            best = order;
             nearest = commands[i].name;
         }
     }
     return nearest;
+}
+
+enum status command_unknown_word(const char *word)
+{
+    const char *nearest = nearest_command(word), *option = option_nearest(word, ~0u);
+    if (!nearest && option && LETTERS_OF_A_SLIP * text_distance(word, option) <= strlen(word))
+        nearest = option;
+    if (!nearest)
+        return status_set(STATUS_USAGE,
+                          "'%s' is not a command, option or value that help knows: 'mpsweep help' "
+                          "lists the commands, 'mpsweep COMMAND --help-all' their options",
+                          word);
+    return status_set(STATUS_USAGE,
+                      "'%s' is not a command, option or value that help knows; did you mean '%s'?",
+                      word, nearest);
 }
 
 enum status command_unknown(const char *name)
@@ -286,9 +307,7 @@ const struct option_row *command_option(const struct command *command, const cha
     return alias ? &option_table[alias->id] : row;
 }
 
-/* An option of another command is meant with at most one slip in three letters, and where there are
- * at least four. */
-#define LETTERS_OF_A_SLIP 3
+/* Of a short word nearly every other one is near. */
 #define SHORT 4
 
 /* Of the words that ask for help, to which no option is near. */
@@ -308,7 +327,6 @@ enum status command_unknown_option(const struct command *command, const char *na
         return status_set(STATUS_USAGE, "unknown option '--%s'; did you mean %s?", name, meant);
     const char *known = option_nearest(name, ~0u);
     unsigned distance = known ? text_distance(name, known) : 0;
-    /* Of a short word nearly every other one is near. */
     if (distance * LETTERS_OF_A_SLIP > strlen(name) || (distance > 0 && strlen(name) < SHORT))
         known = NULL;
     if (known && distance == 0)

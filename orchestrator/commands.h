@@ -49,6 +49,9 @@ const struct option_row *command_option(const struct command *command, const cha
  * STATUS_USAGE. */
 enum status command_unknown(const char *name);
 
+/* Of what 'mpsweep help WORD' does not know. */
+enum status command_unknown_word(const char *word);
+
 /* Records that a command has no option of that name, with the one that was meant, or with the
  * commands that do have it. STATUS_USAGE. */
 enum status command_unknown_option(const struct command *command, const char *name);

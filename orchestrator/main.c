@@ -263,7 +263,7 @@ static int print_help(int count, char **words)
     else if (count == 1 && help_print_word(stdout, words[0]))
         return EXIT_ALL_MEASURED;
     else
-        return report(command_unknown(name));
+        return report(count == 1 ? command_unknown_word(name) : command_unknown(name));
     return EXIT_ALL_MEASURED;
 }
 

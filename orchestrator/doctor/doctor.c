@@ -114,16 +114,19 @@ static void check_unopened(struct doctor *doctor, const char *device, enum statu
                       "cleaning up: %s", status_text());
 }
 
-static void check_mps_limits(struct doctor *doctor, const struct session *session)
+/* Unless they are found next. */
+static void check_mps_limits(struct doctor *doctor, const struct session *session, bool finds)
 {
     char text[512];
+    if (finds)
+        return;
     enum status status = mps_limits_describe(session, text, sizeof text);
     doctor_report(doctor,
                   status == STATUS_OK || status == STATUS_NOT_FOUND ? FINDING_OK : FINDING_WARNING,
                   "find them again: mpsweep doctor --limits", "MPS limits: %s", text);
 }
 
-static void check_mps(struct doctor *doctor, struct session *session)
+static void check_mps(struct doctor *doctor, struct session *session, bool finds_limits)
 {
     bool programs = doctor_check_mps_programs(doctor, session);
     doctor_check_mps_environment(doctor);
@@ -132,7 +135,7 @@ static void check_mps(struct doctor *doctor, struct session *session)
     doctor_check_directory(doctor, daemons_at(session->daemons, 0)->directory, NULL);
     if (programs)
         doctor_check_mps_start(doctor, session);
-    check_mps_limits(doctor, session);
+    check_mps_limits(doctor, session, finds_limits);
 }
 
 static void check_machine(struct doctor *doctor, const struct machine_container *container,
@@ -146,7 +149,7 @@ static void check_machine(struct doctor *doctor, const struct machine_container 
     doctor_check_limits(doctor, &limits);
 }
 
-static int check_all(const char *device)
+static int check_all(const char *device, bool finds_limits)
 {
     struct doctor doctor = {.out = stdout};
     const struct machine_container container = machine_container_read("");
@@ -156,7 +159,7 @@ static int check_all(const char *device)
     if (status == STATUS_OK) {
         doctor_check_gpu(&doctor, &session, container.kind != NULL);
         end_group(&doctor);
-        check_mps(&doctor, &session);
+        check_mps(&doctor, &session, finds_limits);
     } else {
         check_unopened(&doctor, device, status);
         end_group(&doctor);
@@ -181,8 +184,9 @@ static int check_all(const char *device)
 int doctor_command(const struct invocation *invocation)
 {
     const char *device = options_text(invocation->options, OPTION_DEVICE);
-    int result = check_all(device);
-    if (result == EXIT_ALL_MEASURED && options_switch(invocation->options, OPTION_FIND_LIMITS))
+    bool finds_limits = options_switch(invocation->options, OPTION_FIND_LIMITS);
+    int result = check_all(device, finds_limits);
+    if (result == EXIT_ALL_MEASURED && finds_limits)
         result = doctor_find_limits(device);
     return result;
 }

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "common/text.h"
+
 #define EMULATED "emulated"
 
 /* nvidia-smi takes the beginning of a UUID, too; less than this could be meant for anything. */
@@ -38,6 +40,11 @@ static enum status add_word(const char *text, const char *word, size_t length,
                           (int)length, word);
     memcpy(out->words[out->count], word, length);
     out->words[out->count][length] = '\0';
+    if (text_distance(out->words[out->count], EMULATED) <= TEXT_NEAR)
+        return status_set(STATUS_USAGE,
+                          "no device '%s': it takes a number, a UUID, 'all' or 'emulated'; did you "
+                          "mean '%s'?",
+                          out->words[out->count], EMULATED);
     for (unsigned i = 0; i < out->count; i++)
         if (strcasecmp(out->words[i], out->words[out->count]) == 0)
             return status_set(STATUS_USAGE, "device '%s' names GPU %s twice", text, out->words[i]);

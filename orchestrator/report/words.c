@@ -57,7 +57,8 @@ static void write_manner(FILE *out, const json_t *header, const json_t *point)
     for (int i = 0; i < OPTION_COUNT; i++) {
         const struct option_row *row = &option_table[i];
         const char *value = text_at(options, row->name);
-        if (row->flags & OPTION_HOW && row->commands & OPTION_SWEEP && *value &&
+        bool is_how = row->flags & OPTION_HOW || row->id == OPTION_WARMUP;
+        if (is_how && row->commands & OPTION_SWEEP && *value &&
             row->kind != OPTION_KIND_SWITCH && (!row->initial || strcmp(value, row->initial) != 0))
             write_option(out, row->name, value);
     }

@@ -264,7 +264,7 @@ static void print_unfinished(const json_t *record, const char *objective)
     char text[32];
     double finals_s = number_at(missing, "finals_budget_s");
     if (finals_s > 0.0)
-        printf("unfinished: there was no time for finals, which are fresh starts: "
+        printf("unfinished: there was too little time for finals, which are fresh starts: "
                "give --budget %.0fs or more",
                finals_s);
     else

@@ -28,6 +28,7 @@ write_limits() {
 
 @test "the search finds cap and budget, prints and keeps them; sweeps use them" {
   expect 0 "${FIND[@]}"
+  absent 'MPS limits: not known' out
   [ ! -s err ]
   # connections clients queues refused with
   grep -qE '^ +1 +48 +48  .*CUDA_ERROR_MPS_MAX_CLIENTS_REACHED \(808\)$' out

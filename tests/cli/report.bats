@@ -48,7 +48,7 @@ row_of() {
   local id command
   for id in 0 1; do
     command=$(row_of $id | sed -n '10p')
-    [[ $command == "mpsweep sweep --device emulated --layout "* ]]
+    [[ $command == "mpsweep sweep --device emulated --layout "*" --warmup 0.02"* ]]
     # shellcheck disable=SC2086 # its words need no quotes
     expect 0 "$MPSWEEP" ${command#mpsweep } -q -o "again-$id.jsonl"
     diff <(jq -c 'select(.type == "point" and .id == '$id') |

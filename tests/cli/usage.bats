@@ -84,12 +84,15 @@ fits_a_screen() {
   [ "$(grep -cE -- ' --.* \*$' out)" -gt 20 ]
   expect 0 "$MPSWEEP" help format
   [ "$(grep -c -- '--format' out)" -gt 2 ]
-  refused "unknown command 'frobnicate'" "$MPSWEEP" help frobnicate
+  refused "'frobnicate' is not a command, option or value that help knows: 'mpsweep help' lists" "$MPSWEEP" help frobnicate
+  refused "'rat' is not a command, option or value that help knows; did you mean 'rate'\?" "$MPSWEEP" help rat
+  refused "'fair' is not a command, option or value that help knows: " "$MPSWEEP" help fair
 }
 
 @test "unknown command" {
   refused "unknown command 'swep'; did you mean 'sweep'\?" "$MPSWEEP" swep
   refused "unknown command 'doktor'; did you mean 'doctor'\?" "$MPSWEEP" doktor
+  refused "unknown command 'slurm stauts'; did you mean 'slurm status'\?" "$MPSWEEP" slurm stauts
   refused "unknown command 'mps strat'; did you mean 'mps start'\?" "$MPSWEEP" mps strat
   refused "unknown command 'collect'; did you mean 'slurm collect'\?" "$MPSWEEP" collect
   refused "unknown command 'mps sweep'; did you mean 'sweep'\?" "$MPSWEEP" mps sweep
@@ -381,6 +384,7 @@ TABLE
   # With a driver, what is wrong is the number; without one, that there is no driver.
   expect 1 "$MPSWEEP" sweep --device 977 -l threads:1
   says "no device 977: there|no NVIDIA driver"
+  refused "no device 'emulatd': it takes .*; did you mean 'emulated'\?" "$MPSWEEP" sweep -d emulatd
   expect 1 "$MPSWEEP" sweep --device nonsense -l threads:1
   says "no device 'nonsense': it takes a number, a UUID|no NVIDIA driver"
 }
