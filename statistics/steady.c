@@ -45,6 +45,23 @@ static size_t best_cut(const double *values, size_t groups, double mean)
     return best;
 }
 
+/* The cut, in groups, that parts two levels best, by least squares: the other one goes on past the
+ * end of a transient where chance has the remainder a little steadier there. */
+static size_t step_cut(const double *values, size_t groups, double mean)
+{
+    double sum = 0.0, most = 0.0;
+    size_t best = 0;
+    for (size_t group = 1; group <= groups / 2; group++) {
+        sum += statistics_mean(values + (group - 1) * GROUP, GROUP) - mean;
+        double parted = sum * sum / ((double)group * (double)(groups - group));
+        if (parted > most) {
+            most = parted;
+            best = group;
+        }
+    }
+    return best;
+}
+
 /* Whether most of the values before the cut lie above, or below, the median of those after it. */
 static bool most_differ(const double *values, size_t cut, size_t count, bool above)
 {
@@ -74,15 +91,12 @@ static double deviation(const double *values, size_t count)
     return sqrt(squares / (double)count);
 }
 
-void steady_find(const double *values, size_t count, size_t shortest_batch, struct steady *out)
+/* Whether what is before the cut is of another level than the rest. */
+static bool take_cut(const double *values, size_t count, size_t cut, size_t shortest_batch,
+                     struct steady *out)
 {
-    *out = (struct steady){.settled = true};
-    size_t groups = count / GROUP;
-    if (groups < LEAST_GROUPS || count > INTERVAL_MOST_VALUES)
-        return;
-    size_t cut = best_cut(values, groups, statistics_mean(values, count)) * GROUP;
     if (cut == 0)
-        return;
+        return false;
     struct interval rest;
     interval_of_series(values + cut, count - cut, shortest_batch, &rest);
     const bool known = isfinite(rest.half_rel);
@@ -90,7 +104,7 @@ void steady_find(const double *values, size_t count, size_t shortest_batch, stru
     double error =
         known ? error_of_difference(&rest, cut, count) : deviation(values + cut, count - cut);
     if (fabs(difference) <= FAR * error || !most_differ(values, cut, count, difference > 0.0))
-        return;
+        return false;
     /* The cut leaves about as much of the transient as chance hides, which an interval does not
      * forgive: half as much again goes with it. */
     size_t start = cut + cut / 2;
@@ -98,6 +112,18 @@ void steady_find(const double *values, size_t count, size_t shortest_batch, stru
     out->settled = known && start <= count / STEADY_SHARE;
     if (out->settled)
         out->start = start;
+    return true;
+}
+
+void steady_find(const double *values, size_t count, size_t shortest_batch, struct steady *out)
+{
+    *out = (struct steady){.settled = true};
+    size_t groups = count / GROUP;
+    if (groups < LEAST_GROUPS || count > INTERVAL_MOST_VALUES)
+        return;
+    double mean = statistics_mean(values, count);
+    if (!take_cut(values, count, best_cut(values, groups, mean) * GROUP, shortest_batch, out))
+        take_cut(values, count, step_cut(values, groups, mean) * GROUP, shortest_batch, out);
 }
 
 double steady_drift_rel(const double *values, size_t count, size_t shortest_batch)

@@ -20,9 +20,10 @@ struct steady {
 };
 
 /* Finds a change of level at the beginning of a series, oldest first, by MSER-5 (White, Cobb,
- * Spratt 2000): the cut in the first half after which the mean is known best. It counts only where
- * the values before differ from those after by far more than chance allows, and most of them do: a
- * few outliers are not a transient. shortest_batch as in interval_of_series(). */
+ * Spratt 2000): the cut in the first half after which the mean is known best; or else the one that
+ * parts two levels best. It counts only where the values before differ from those after by far more
+ * than chance allows, and most of them do: a few outliers are not a transient. shortest_batch as in
+ * interval_of_series(). */
 void steady_find(const double *values, size_t count, size_t shortest_batch, struct steady *out);
 
 /* The trend of a series from its beginning to its end, as a share of its mean: Theil and Sen's

@@ -136,6 +136,21 @@ static void reports_a_level_also_where_the_rest_is_too_short_for_an_interval(voi
     assert_true(steady.before_rel > 3.5 && steady.before_rel < 4.5);
 }
 
+/* The remainder is steadiest behind a hiccup that comes long after the change. */
+static void finds_a_step_before_a_hiccup(void **state)
+{
+    (void)state;
+    const size_t count = 340, length = 60, hiccup = 150;
+    uint64_t seed = SEED;
+    struct steady steady;
+    series_make(SERIES_NORMAL, 0.0, &seed, values, count);
+    for (size_t i = 0; i < count; i++)
+        values[i] = 1.0 + 1e-4 * values[i] + (i < length ? 3.6 : 0.0) - (i == hiccup ? 0.5 : 0.0);
+    steady_find(values, count, 1, &steady);
+    assert_false(steady.settled);
+    assert_true(steady.before_rel > 3.5 && steady.before_rel < 3.7);
+}
+
 static void a_few_outliers_are_not_a_transient(void **state)
 {
     (void)state;
@@ -202,6 +217,7 @@ int main(void)
         cmocka_unit_test(finds_a_step_and_its_direction),
         cmocka_unit_test(reports_a_level_that_changes_later),
         cmocka_unit_test(reports_a_level_also_where_the_rest_is_too_short_for_an_interval),
+        cmocka_unit_test(finds_a_step_before_a_hiccup),
         cmocka_unit_test(a_few_outliers_are_not_a_transient),
         cmocka_unit_test(short_series_are_left_alone),
         cmocka_unit_test(finds_a_drift),
