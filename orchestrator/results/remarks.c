@@ -33,8 +33,9 @@ static void add_stalled(struct text *text, const json_t *stalled)
                 number_at(stalled, "seconds"));
 }
 
-/* A window that would have to be longer is not what is wrong. */
-#define LONGEST_ADVISED_S 600.0
+/* With an interval as wide the window is not what is wrong, where one as long would be needed. */
+#define HOPELESS_REL 0.5
+#define HOPELESS_S 600.0
 
 /* What interval a closed loop reached, and what to give. */
 static void add_unconverged_closed(struct text *text, const json_t *point)
@@ -60,7 +61,7 @@ static void add_unconverged_closed(struct text *text, const json_t *point)
         return;
     if (json_object_get(interval, "needs_rounds"))
         text_append(text, ": give --rounds %.0f", number_at(interval, "needs_rounds"));
-    else if (number_at(interval, "needs_s") > LONGEST_ADVISED_S)
+    else if (reached > HOPELESS_REL && number_at(interval, "needs_s") > HOPELESS_S)
         text_append(text, ": look for other work on the CPUs, or give --rounds 5");
     else if (json_object_get(interval, "needs_s"))
         text_append(text, ": give --max-duration %.10g", number_at(interval, "needs_s"));
