@@ -64,7 +64,7 @@ dist_results_DATA = \
     docs/results/h100-tune-150s-http-1.jsonl docs/results/h100-tune-150s-http-2.jsonl \
     docs/results/h100-http-rates.jsonl docs/results/h100-http-rates.svg docs/results/h100-turns.jsonl \
     docs/results/h100-turns-border.jsonl docs/results/h100-turns-queues.jsonl docs/results/h100-turns-unseen.jsonl \
-    docs/results/h100-turns-after.jsonl docs/results/h100-turns-later.jsonl \
+    docs/results/h100-turns-after.jsonl docs/results/h100-turns-later.jsonl docs/results/h200-turns-rounds.jsonl \
     docs/results/h100-layouts-decode.jsonl \
     docs/results/h100-layouts-builtin.jsonl docs/results/h100-layouts-calibration.jsonl docs/results/h100-layouts-before.txt docs/results/h100-searches.svg docs/results/h100-layouts-detect.jsonl docs/results/h100-layouts-torch.jsonl \
     docs/results/h200-launch-gate.svg \

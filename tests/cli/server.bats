@@ -365,7 +365,7 @@ serves_a_rate() {
 
 @test "emit: a measured server is deployed with its ports, and what shows that it is ready" {
   measure 0 -l processes:2 -- "$SERVER" --port '{port}'
-  expect 0 "$MPSWEEP" emit r.jsonl --format kubernetes -o d --port 9000 -- "$SERVER" --port '{port}'
+  expect 0 "$MPSWEEP" emit r.jsonl --point 0 --format kubernetes -o d --port 9000 -- "$SERVER" --port '{port}'
   [ ! -s err ]
   [ "$(grep -c 'httpGet: {path: "/health", port: 900[01], scheme: "HTTP"}' d/deployment.yaml)" -eq 2 ]
   [ "$(grep -c 'port: 900[01], targetPort: "worker-[01]"' d/service.yaml)" -eq 2 ]
