@@ -360,9 +360,14 @@ worker_without() {
 @test "an unconverged point has what was reached, and what to give" {
   expect 0 "$MPSWEEP" sweep --device emulated --kernels 5 -l threads:2 --duration 0.1 --warmup 0.05 \
     --max-duration 1.2 --precision 0.01 --rounds 1 -q -o one.jsonl
-  grep -Eq '  unconverged: (±[0-9.e+]+%|too few iterations for an interval) after [01](\.[0-9]+)? s: give --max-duration [0-9.e+]+$' out
+  # Where another program takes the CPUs so that the interval is wide, a longer window is not the advice.
   points 'all(.interval.needs_s >= 2.4 and (.interval | has("needs_rounds") | not))' one.jsonl
-  points "all(.interval.needs_s - $(sed -n 's/.*max-duration //p' out) | fabs < 1e-6)" one.jsonl
+  jq -c 'if .type == "point" then .ci95_rel = 0.04 | .interval.needs_s = 7200 else . end' one.jsonl >narrow.jsonl
+  expect 0 "$MPSWEEP" export narrow.jsonl
+  grep -Eq '  unconverged: ±4% after [01](\.[0-9]+)? s: give --max-duration 7200$' out
+  jq -c 'if .type == "point" then .ci95_rel = 0.9 else . end' narrow.jsonl >wide.jsonl
+  expect 0 "$MPSWEEP" export wide.jsonl
+  grep -Eq '  unconverged: ±90% after [01](\.[0-9]+)? s: look for other work on the CPUs, or give --rounds 5$' out
 
   expect 0 "$MPSWEEP" sweep --device emulated --kernels 5 -l threads:2 --duration 0.5 --warmup 0.05 \
     --max-duration 0.5 --precision 0.01 --rounds 2 -q -o two.jsonl
