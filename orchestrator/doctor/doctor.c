@@ -114,12 +114,9 @@ static void check_unopened(struct doctor *doctor, const char *device, enum statu
                       "cleaning up: %s", status_text());
 }
 
-/* Unless they are found next. */
-static void check_mps_limits(struct doctor *doctor, const struct session *session, bool finds)
+static void check_mps_limits(struct doctor *doctor, const struct session *session)
 {
     char text[512];
-    if (finds)
-        return;
     enum status status = mps_limits_describe(session, text, sizeof text);
     doctor_report(doctor,
                   status == STATUS_OK || status == STATUS_NOT_FOUND ? FINDING_OK : FINDING_WARNING,
@@ -135,7 +132,8 @@ static void check_mps(struct doctor *doctor, struct session *session, bool finds
     doctor_check_directory(doctor, daemons_at(session->daemons, 0)->directory, NULL);
     if (programs)
         doctor_check_mps_start(doctor, session);
-    check_mps_limits(doctor, session, finds_limits);
+    if (!finds_limits)
+        check_mps_limits(doctor, session);
 }
 
 static void check_machine(struct doctor *doctor, const struct machine_container *container,

@@ -40,7 +40,8 @@ static enum status add_word(const char *text, const char *word, size_t length,
                           (int)length, word);
     memcpy(out->words[out->count], word, length);
     out->words[out->count][length] = '\0';
-    if (text_distance(out->words[out->count], EMULATED) <= TEXT_NEAR)
+    unsigned slips = text_distance(out->words[out->count], EMULATED);
+    if (slips > 0 && slips <= TEXT_NEAR)
         return status_set(STATUS_USAGE,
                           "no device '%s': it takes a number, a UUID, 'all' or 'emulated'; did you "
                           "mean '%s'?",
