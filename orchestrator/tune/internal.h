@@ -1,7 +1,7 @@
 /*
  * Shared by the files that make up the tune command: what is asked for and the order of things
  * (tune.c), measuring (measure.c), what it may take (pace.c), several GPUs (gpus.c), what to report
- * of it (record.c, words.c, report.c). search.h decides what to measure.
+ * of it (record.c, words.c, report.c). The room search/ decides what to measure.
  *
  * Where a status is returned, nothing has been printed.
  */
@@ -9,8 +9,8 @@
 
 #include "orchestrator/campaign/campaign.h"
 #include "orchestrator/round/measurement.h"
-#include "orchestrator/tune/costs.h"
-#include "orchestrator/tune/search.h"
+#include "orchestrator/tune/search/costs.h"
+#include "orchestrator/tune/search/search.h"
 #include "orchestrator/tune/space.h"
 
 /* What is known of a point beside its record. */

@@ -1,15 +1,18 @@
-# Implements 'mpsweep tune': the search for the best layout.
+# Implements 'mpsweep tune'; search/ decides what to measure.
 noinst_LIBRARIES += orchestrator/tune/libtune.a
 orchestrator_tune_libtune_a_SOURCES = \
-    orchestrator/tune/belief.c orchestrator/tune/candidates.c orchestrator/tune/choose.c orchestrator/tune/closing.c \
-    orchestrator/tune/costs.c orchestrator/tune/costs.h orchestrator/tune/finals.c orchestrator/tune/gp.c \
-    orchestrator/tune/gp.h orchestrator/tune/gpus.c orchestrator/tune/internal.h \
-    orchestrator/tune/judge.c orchestrator/tune/measure.c orchestrator/tune/pace.c \
-    orchestrator/tune/prefer.c orchestrator/tune/record.c orchestrator/tune/report.c \
-    orchestrator/tune/search.c orchestrator/tune/search.h orchestrator/tune/search_internal.h \
-    orchestrator/tune/sections.c orchestrator/tune/sections.h orchestrator/tune/space.c \
-    orchestrator/tune/space.h orchestrator/tune/tune.c orchestrator/tune/tune.h \
-    orchestrator/tune/words.c
+    orchestrator/tune/candidates.c orchestrator/tune/closing.c orchestrator/tune/gpus.c \
+    orchestrator/tune/internal.h orchestrator/tune/measure.c orchestrator/tune/pace.c \
+    orchestrator/tune/record.c orchestrator/tune/report.c orchestrator/tune/sections.c \
+    orchestrator/tune/sections.h orchestrator/tune/space.c orchestrator/tune/space.h \
+    orchestrator/tune/tune.c orchestrator/tune/tune.h orchestrator/tune/words.c \
+    orchestrator/tune/search/belief.c orchestrator/tune/search/choose.c \
+    orchestrator/tune/search/costs.c orchestrator/tune/search/costs.h \
+    orchestrator/tune/search/eligible.c orchestrator/tune/search/finals.c \
+    orchestrator/tune/search/gp.c orchestrator/tune/search/gp.h \
+    orchestrator/tune/search/internal.h orchestrator/tune/search/judge.c \
+    orchestrator/tune/search/prefer.c orchestrator/tune/search/search.c \
+    orchestrator/tune/search/search.h orchestrator/tune/search/starts.c
 
 # Simulated machines, of two families.
 tune_machines = \

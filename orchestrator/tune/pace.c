@@ -74,11 +74,9 @@ static double start_s(const struct tune_pace *pace, const struct point *point)
     return pace->starts.start_s + pace->starts.process_s * point_processes(point);
 }
 
-/* What getting the streams of its threads ready takes; those of a program are its own business. */
 static double streams_s(const struct tune *tune, const struct point *point)
 {
-    bool any = point_streams(point) > 1 && !point_is_program(point);
-    return any ? tune->costs.stream_s * point_streams(point) : 0.0;
+    return tune_streams_seconds(&tune->costs, point_streams(point), point_is_program(point));
 }
 
 static double late_start_s(const struct tune_pace *pace, const struct point *point)

@@ -13,7 +13,7 @@
 
 #include "job/jobfile.h"
 #include "orchestrator/plan/plan.h"
-#include "orchestrator/tune/search.h"
+#include "orchestrator/tune/search/search.h"
 
 struct calibration;
 

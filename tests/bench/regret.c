@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/tune/gp.h"
+#include "orchestrator/tune/search/gp.h"
 #include "tests/bench/recorded.h"
 #include "tests/unit/tune/chance.h"
 

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "orchestrator/tune/search.h"
+#include "orchestrator/tune/search/search.h"
 
 struct tune_soft {
     unsigned cpus, sms, queues_budget, clients;

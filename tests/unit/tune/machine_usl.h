@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "orchestrator/tune/search.h"
+#include "orchestrator/tune/search/search.h"
 
 /* Users lose a share to each other (contention), and more to keep up with all others (coherency).
  */

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "common/random.h"
-#include "orchestrator/tune/search.h"
+#include "orchestrator/tune/search/search.h"
 
 #define RIG_MOST 512
 

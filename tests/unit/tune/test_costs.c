@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "orchestrator/tune/costs.h"
+#include "orchestrator/tune/search/costs.h"
 #include "orchestrator/tune/internal.h"
 
 /* As on an H200. */

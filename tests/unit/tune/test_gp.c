@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "orchestrator/tune/gp.h"
+#include "orchestrator/tune/search/gp.h"
 
 #define CLOSE 1e-9
 

@@ -1,4 +1,4 @@
-#include "orchestrator/tune/search_internal.h"
+#include "orchestrator/tune/search/internal.h"
 
 /* What differs by less is equal: CPU time moves from window to window, and a percentile is known to
  * the width of its bin. */

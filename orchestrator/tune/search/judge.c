@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "statistics/statistics.h"
-#include "orchestrator/tune/search_internal.h"
+#include "orchestrator/tune/search/internal.h"
 
 /* A loser is named wrongly in at most this share of searches: over all looks at the finals, and
  * whichever of those compared is the best of the sample. */

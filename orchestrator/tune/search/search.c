@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/tune/search_internal.h"
+#include "orchestrator/tune/search/internal.h"
 
 /* A look takes this share of the time, within bounds. */
 #define LOOK_BUDGET_SHARE 0.008

@@ -1,4 +1,4 @@
-#include "orchestrator/tune/gp.h"
+#include "orchestrator/tune/search/gp.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "orchestrator/tune/search_internal.h"
+#include "orchestrator/tune/search/internal.h"
 
 /* All rounds of this many layouts are to be paid for in any case, with windows at least that long,
  * and of all finalists if that is not more than this share of the time. */

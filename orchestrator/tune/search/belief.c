@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/tune/search_internal.h"
+#include "orchestrator/tune/search/internal.h"
 
 /* Of a prediction whose error is not known, of a guess where there is none, and of the level of
  * each: a calibration may be off, and how much a GPU does is not known without one. */

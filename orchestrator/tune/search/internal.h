@@ -1,13 +1,14 @@
 /*
  * Shared by the files of the search: its stages (search.c), what is believed of all points
- * (belief.c), which of them to look at next (choose.c), the finals (finals.c), what is better and
- * how surely (judge.c), and which of equals is preferred (prefer.c).
+ * (belief.c), which of them may be looked at (eligible.c), what that takes (starts.c), which of
+ * them to look at next (choose.c), the finals (finals.c), what is better and how surely (judge.c),
+ * and which of equals is preferred (prefer.c).
  */
 #pragma once
 
 #include "orchestrator/results/effect.h"
-#include "orchestrator/tune/gp.h"
-#include "orchestrator/tune/search.h"
+#include "orchestrator/tune/search/gp.h"
+#include "orchestrator/tune/search/search.h"
 
 #define TUNE_ROUNDS_MOST 64
 
@@ -90,13 +91,36 @@ enum status tune_belief_renew(struct tune_search *search, double growth);
  * together show: sets `believed` and `doubt` of each. Returns how many. */
 size_t tune_stand(const struct tune_search *search, size_t *out);
 
-/* -- choose.c -- */
+/* -- eligible.c -- */
+
+/* Not tried, not ruled out by what was found of others, by its ceiling or by predictions. */
+bool tune_is_open(const struct tune_search *search, size_t best, size_t point);
+
+/* A setting with which nothing has worked: for example a workload that cannot be a graph. A start
+ * of a program that hangs is too dear to be tried as often. */
+bool tune_has_dead_setting(const struct tune_search *search, size_t point);
+
+/* Whether a refusal is not a limit: as many clients with as many queues have worked. */
+bool tune_has_room(const struct tune_search *search, const struct tune_candidate *refused);
+
+/* -- starts.c -- */
 
 /* Seconds of a window of a point with processes of its own. */
 double tune_seconds_of(const struct tune_search *search, size_t point, double window_s);
 
-/* Of a look, the search of a rate included. */
+/* Of a look, the search of a rate included; and of one on processes that there are. */
 double tune_look_seconds(const struct tune_search *search, size_t point);
+double tune_held_look_seconds(const struct tune_search *search, size_t point);
+
+/* Whether the processes of one point can serve another one, as far as numbers show (turns.h). */
+bool tune_may_serve(const struct tune_search *search, const struct tune_candidate *started_for,
+                    const struct tune_candidate *one);
+
+/* Whether processes may start for a point as far as its search has got: a program's wait until
+ * smaller layouts have worked, and where starts are dear until plainer ones have. */
+bool tune_may_start(const struct tune_search *search, size_t point);
+
+/* -- choose.c -- */
 
 /* Adds what to look at next, points that can share processes, in at most seconds_most; false: there
  * is nothing that is worth it. *too_dear: something would be, with more time. */

@@ -68,6 +68,10 @@ struct tune_costs {
     double stream_s;  /* of a thread's streams each, on new processes and on others: its graph */
 };
 
+/* Of these what a point's streams take: its threads get theirs ready at the same time, and those of
+ * a program are its own business. */
+double tune_streams_seconds(const struct tune_costs *costs, unsigned streams, bool program);
+
 enum tune_outcome {
     TUNE_MEASURED,
     TUNE_INFEASIBLE, /* the driver refuses it, or it takes too much memory: so would larger ones */
@@ -149,8 +153,8 @@ void tune_search_note(struct tune_search *search, size_t point,
 void tune_search_note_round(struct tune_search *search, size_t point, double value,
                             const struct tune_observation *observation);
 
-/* Its rounds until now held a higher rate than the one that is offered from now on: they count as if
- * they had held this one only. */
+/* Its rounds until now held a higher rate than the one that is offered from now on: they count as
+ * if they had held this one only. */
 void tune_search_lower_rounds(struct tune_search *search, size_t point, double value);
 
 enum tune_verdict {

@@ -1,4 +1,4 @@
-#include "orchestrator/tune/costs.h"
+#include "orchestrator/tune/search/costs.h"
 
 #include <math.h>
 

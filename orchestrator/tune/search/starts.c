@@ -1,0 +1,131 @@
+#include <math.h>
+
+#include "orchestrator/tune/search/costs.h"
+#include "orchestrator/tune/search/internal.h"
+
+/* Started processes may be this many times as many as those that work (turns.h). */
+#define CREW_SHRINKS 4
+
+/* A program's processes may need much memory of the host: a start has at most this many times as
+ * many as have worked. */
+#define GROWTH_MOST 16
+
+/* A start of a program is dear if it takes longer than this, and more than this share of the time
+ * that is left. */
+#define DEAR_START_S 10.0
+#define DEAR_START_SHARE 0.12
+
+double tune_streams_seconds(const struct tune_costs *costs, unsigned streams, bool program)
+{
+    return streams > 1 && !program ? costs->stream_s * streams : 0.0;
+}
+
+static double streams_seconds(const struct tune_search *search, size_t point)
+{
+    return tune_streams_seconds(&search->costs, search->candidates[point].streams,
+                                search->rules.program);
+}
+
+static double held_seconds(const struct tune_costs *costs, double window_s)
+{
+    return costs->point_s + fmax(window_s, costs->window_s);
+}
+
+double tune_seconds_of(const struct tune_search *search, size_t point, double window_s)
+{
+    const struct tune_costs *costs = &search->costs;
+    return held_seconds(costs, window_s) + streams_seconds(search, point) + costs->start_s +
+           costs->process_s * search->candidates[point].processes;
+}
+
+double tune_look_seconds(const struct tune_search *search, size_t point)
+{
+    return tune_seconds_of(search, point, search->look_s) + search->costs.search_s;
+}
+
+double tune_held_look_seconds(const struct tune_search *search, size_t point)
+{
+    return held_seconds(&search->costs, search->look_s) + streams_seconds(search, point) +
+           search->costs.search_s;
+}
+
+/* The same of a program, beside that: its threads, streams and binding are those of its start. */
+static bool may_serve_program(const struct tune_search *search,
+                              const struct tune_candidate *started_for,
+                              const struct tune_candidate *one)
+{
+    return started_for->streams == one->streams && started_for->threads >= one->threads &&
+           (one->streams <= 1 || started_for->threads == one->threads || search->rules.server) &&
+           started_for->axes[TUNE_AXIS_BIND] == one->axes[TUNE_AXIS_BIND] &&
+           2 * (started_for->processes - one->processes) <= one->processes;
+}
+
+bool tune_may_serve(const struct tune_search *search, const struct tune_candidate *started_for,
+                    const struct tune_candidate *one)
+{
+    return started_for->processes >= one->processes &&
+           started_for->axes[TUNE_AXIS_MPS] == one->axes[TUNE_AXIS_MPS] &&
+           (one->axes[TUNE_AXIS_MPS] ? started_for->processes <= CREW_SHRINKS * one->processes
+                                     : started_for->processes == one->processes) &&
+           started_for->connections == one->connections &&
+           started_for->axes[TUNE_AXIS_SCHEDULE] == one->axes[TUNE_AXIS_SCHEDULE] &&
+           started_for->axes[TUNE_AXIS_DAEMONS] == one->axes[TUNE_AXIS_DAEMONS] &&
+           started_for->axes[TUNE_AXIS_SHARE] == one->axes[TUNE_AXIS_SHARE] &&
+           (!search->rules.program || may_serve_program(search, started_for, one));
+}
+
+static bool outgrows(const struct tune_search *search, size_t point)
+{
+    unsigned most = 1;
+    for (size_t i = 0; i < search->known_count; i++) {
+        unsigned processes = search->candidates[search->known[i]].processes;
+        most = processes > most ? processes : most;
+    }
+    return search->candidates[point].processes > GROWTH_MOST * most;
+}
+
+static bool are_starts_dear(const struct tune_search *search)
+{
+    const double start_s = search->costs.start_s;
+    return start_s >= DEAR_START_S && start_s >= DEAR_START_SHARE * search->left_s;
+}
+
+/* A program that has one thread, whatever it is asked for, is waited for in vain, and the longer
+ * the longer its starts take. Where they are dear the layouts that any program has come first, and
+ * others if there is time to wait, and for all rounds of the best. */
+static bool may_lack_threads(const struct tune_search *search, size_t point)
+{
+    bool several = false;
+    if (search->candidates[point].threads == 1 || search->rules.server)
+        return false;
+    for (size_t i = 0; i < search->known_count; i++) {
+        const struct tune_candidate *known = &search->candidates[search->known[i]];
+        if (known->threads > 1)
+            return false;
+        several |= known->processes > 1;
+    }
+    double spare_s = search->left_s - tune_whole_finals_s(search);
+    return !several || start_late_s(tune_look_seconds(search, point)) > spare_s;
+}
+
+/* Whether a layout has settings that the first one had not: another share of the GPU or binding.
+ * Its start serves no layout without them, and where starts are dear the best have their rounds
+ * first. */
+static bool has_other_share_or_binding(const struct tune_search *search, size_t point)
+{
+    if (search->known_count == 0)
+        return false;
+    const struct tune_candidate *one = &search->candidates[point];
+    const struct tune_candidate *first = &search->candidates[search->known[0]];
+    return one->axes[TUNE_AXIS_SHARE] != first->axes[TUNE_AXIS_SHARE] ||
+           one->axes[TUNE_AXIS_BIND] != first->axes[TUNE_AXIS_BIND];
+}
+
+bool tune_may_start(const struct tune_search *search, size_t point)
+{
+    if (!search->rules.program)
+        return true;
+    bool later = are_starts_dear(search) &&
+                 (may_lack_threads(search, point) || has_other_share_or_binding(search, point));
+    return !later && !outgrows(search, point);
+}
