@@ -103,7 +103,7 @@ enum status campaign_make_turns(const struct campaign *campaign, unsigned round,
                                 struct turn **turns, size_t *count)
 {
     unsigned seed = (unsigned)options_integer(campaign->options, OPTION_SEED);
-    bool reuse = !options_switch(campaign->options, OPTION_NO_REUSE);
+    bool fresh = options_switch(campaign->options, OPTION_NO_REUSE);
     bool *done = calloc(campaign->plan.count + 1, sizeof *done);
     *turns = calloc(campaign->plan.count + 1, sizeof **turns);
     enum status status = STATUS_OK;
@@ -112,7 +112,8 @@ enum status campaign_make_turns(const struct campaign *campaign, unsigned round,
     } else {
         for (size_t i = 0; i < campaign->plan.count; i++)
             done[i] = campaign->records[i] != NULL || !campaign_owns(campaign, i);
-        status = turns_make(&campaign->plan, done, seed, round, reuse, *turns, count);
+        status = turns_make(&campaign->plan, done, seed, round, fresh ? TURNS_FRESH : TURNS_EQUAL,
+                            *turns, count);
     }
     free(done);
     if (status != STATUS_OK) {

@@ -153,7 +153,7 @@ enum status shard_deal(const struct plan *plan, const struct round_limits *limit
     for (size_t i = 0; i < plan->count; i++)
         chosen[i] = owner[i] == SHARD_ALL;
     /* As if workers were reused, whether they are or not: a plan does not depend on it. */
-    status = turns_make(plan, chosen, seed, 0, true, turns, &count);
+    status = turns_make(plan, chosen, seed, 0, TURNS_EQUAL, turns, &count);
     if (status == STATUS_OK)
         cut_up(line, count, lay_out(plan, limits, turns, count, line), shard->count, owner);
 out:

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/plan/placeholders.h"
 #include "orchestrator/plan/plugin.h"
 #include "orchestrator/plan/settings.h"
 #include "orchestrator/plan/shares.h"
@@ -33,6 +32,18 @@ static bool may_idle(const struct point *started_for, const struct point *point)
         return true;
     return (processes > 1 || point_over_mps(point)) && processes < started &&
            started - processes <= TURNS_IDLE_MOST * processes;
+}
+
+bool turns_names(const struct point *point, enum placeholder placeholder)
+{
+    const struct point_program *program = &point->program;
+    const char *const *word = (const char *const *)program->command;
+    while (word && *word && !placeholders_use(*word, placeholder))
+        word++;
+    return (word && *word) ||
+           (program->requests.request &&
+            placeholders_use(program->requests.request, placeholder)) ||
+           (program->requests.ready && placeholders_use(program->requests.ready, placeholder));
 }
 
 static bool same_text(const char *a, const char *b)
@@ -103,12 +114,13 @@ bool turns_serves(const struct point *started_for, const struct point *point)
     return true;
 }
 
-/* Whether points of a sweep share a crew: what it gives must be what fresh processes give. */
-static bool gives_the_same(const struct point *started_for, const struct point *point)
+static bool may_share_crew(const struct point *started_for, const struct point *point,
+                           enum turns_reuse reuse)
 {
     unsigned idle = started_for->processes - point->processes;
-    return turns_serves(started_for, point) &&
-           (!point_over_mps(point) || idle * TURNS_WORK_PER_IDLE <= point->processes);
+    return reuse != TURNS_FRESH && turns_serves(started_for, point) &&
+           (reuse == TURNS_LARGEST || !point_over_mps(point) ||
+            idle * TURNS_WORK_PER_IDLE <= point->processes);
 }
 
 /* The larger ones first, which can serve the others. */
@@ -132,14 +144,14 @@ static int by_group(const void *a, const void *b)
 
 /* Puts each member into the first group whose leader's crew can serve it. Sorted as they are, the
  * first of a group has as many processes as any of it. Returns the number of groups. */
-static size_t find_groups(const struct plan *plan, struct member *members, size_t count,
-                          size_t *leaders)
+static size_t find_groups(const struct plan *plan, enum turns_reuse reuse, struct member *members,
+                          size_t count, size_t *leaders)
 {
     size_t groups = 0;
     for (size_t i = 0; i < count; i++) {
         const struct point *point = &plan->points[members[i].point];
         size_t group = 0;
-        while (group < groups && !gives_the_same(&plan->points[leaders[group]], point))
+        while (group < groups && !may_share_crew(&plan->points[leaders[group]], point, reuse))
             group++;
         if (group == groups)
             leaders[groups++] = members[i].point;
@@ -148,8 +160,8 @@ static size_t find_groups(const struct plan *plan, struct member *members, size_
     return groups;
 }
 
-static enum status bring_together(const struct plan *plan, unsigned seed, unsigned round,
-                                  size_t *order, size_t count)
+static enum status bring_together(const struct plan *plan, enum turns_reuse reuse, unsigned seed,
+                                  unsigned round, size_t *order, size_t count)
 {
     struct member *members = calloc(count + 1, sizeof *members);
     size_t *leaders = calloc(count + 1, sizeof *leaders);
@@ -167,7 +179,7 @@ static enum status bring_together(const struct plan *plan, unsigned seed, unsign
                                      .rank = i};
     }
     qsort(members, count, sizeof *members, larger_first);
-    size_t groups = find_groups(plan, members, count, leaders);
+    size_t groups = find_groups(plan, reuse, members, count, leaders);
     plan_order(groups, seed, round, shuffled);
     for (size_t i = 0; i < count; i++)
         members[i].group = shuffled[members[i].group];
@@ -182,12 +194,13 @@ out:
 }
 
 /* Which turns share a crew, the order being made. */
-static void share_crews(const struct plan *plan, bool reuse, struct turn *turns, size_t count)
+static void share_crews(const struct plan *plan, enum turns_reuse reuse, struct turn *turns,
+                        size_t count)
 {
     const struct point *started_for = NULL;
     for (size_t i = 0; i < count; i++) {
         const struct point *point = &plan->points[turns[i].point];
-        turns[i].starts = !reuse || !started_for || !gives_the_same(started_for, point);
+        turns[i].starts = !started_for || !may_share_crew(started_for, point, reuse);
         if (turns[i].starts)
             started_for = point;
         else
@@ -201,7 +214,7 @@ static void share_crews(const struct plan *plan, bool reuse, struct turn *turns,
 }
 
 enum status turns_make(const struct plan *plan, const bool *done, unsigned seed, unsigned round,
-                       bool reuse, struct turn *turns, size_t *count)
+                       enum turns_reuse reuse, struct turn *turns, size_t *count)
 {
     size_t *order = calloc(plan->count + 1, sizeof *order);
     size_t left = 0;
@@ -211,8 +224,9 @@ enum status turns_make(const struct plan *plan, const bool *done, unsigned seed,
     for (size_t i = 0; i < plan->count; i++)
         if (!done || !done[order[i]])
             order[left++] = order[i];
-    enum status status =
-        reuse && seed != 0 ? bring_together(plan, seed, round, order, left) : STATUS_OK;
+    enum status status = reuse != TURNS_FRESH && seed != 0
+                             ? bring_together(plan, reuse, seed, round, order, left)
+                             : STATUS_OK;
     if (status == STATUS_OK) {
         for (size_t i = 0; i < left; i++)
             turns[i] = (struct turn){.point = order[i]};

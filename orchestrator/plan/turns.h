@@ -16,15 +16,23 @@
  */
 #pragma once
 
+#include "orchestrator/plan/placeholders.h"
 #include "orchestrator/plan/plan.h"
 
 /* Processes of a crew may idle: those that are parked have no work on the GPU. At most this many
  * for each that works; and a single process without MPS, which starts fast, has none beside it. */
 #define TURNS_IDLE_MOST 15
 
-/* In a sweep at most one idles for each two that work over MPS: 16 beside 16 idle ones gave 3% to
- * 9% more than 16 alone (docs/statistics.md). */
+/* Where a number is for keeps at most one idles for each two that work over MPS: 16 beside 16 idle
+ * ones gave 3% to 9% more than 16 alone (docs/statistics.md). */
 #define TURNS_WORK_PER_IDLE 2
+
+/* Which points share a crew. */
+enum turns_reuse {
+    TURNS_FRESH,  /* none: each has workers of its own */
+    TURNS_EQUAL,  /* those of which it gives what fresh workers give */
+    TURNS_LARGEST /* all that it can serve */
+};
 
 struct turn {
     size_t point; /* index in the plan */
@@ -34,6 +42,9 @@ struct turn {
      */
     unsigned slots_most;
 };
+
+/* Whether the words of a program's point, its command and its requests, have a placeholder. */
+bool turns_names(const struct point *point, enum placeholder placeholder);
 
 /* Whether a crew that was started for one point can serve another. */
 bool turns_serves(const struct point *started_for, const struct point *point);
@@ -49,4 +60,4 @@ bool turns_serves(const struct point *started_for, const struct point *point);
  * between neighbours in the plan only. STATUS_MEMORY is the only error.
  */
 enum status turns_make(const struct plan *plan, const bool *done, unsigned seed, unsigned round,
-                       bool reuse, struct turn *turns, size_t *count);
+                       enum turns_reuse reuse, struct turn *turns, size_t *count);

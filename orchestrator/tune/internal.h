@@ -53,6 +53,7 @@ struct tune {
     struct tune_point *points; /* of the space, one each */
     unsigned order;            /* measurements so far, those of earlier runs included */
     unsigned batches;
+    size_t crew_for;     /* the search's point for which the campaign's crew was started */
     uint64_t best_units; /* the highest rate that a layout was seen to hold; 0: none */
     bool guided;         /* by a calibration */
     bool late;           /* the budget was over before the search was */
@@ -74,6 +75,10 @@ struct tune {
 /* Measures a batch as far as there is time, writes the records, and notes them in the search. The
  * status is about the whole: STATUS_INTERRUPTED after a signal. */
 enum status tune_measure(struct tune *tune, const struct tune_batch *batch);
+
+/* Ends the workers that wait for the next batch, if there are any. The status of what was before is
+ * returned, unless that fails. */
+enum status tune_dismiss(struct tune *tune, enum status status);
 
 /* Notes in the search what the records of an earlier run hold. */
 void tune_take_over(struct tune *tune);
@@ -140,11 +145,11 @@ bool tune_pace_limits(const struct tune *tune, const struct point *point, enum t
 uint64_t tune_pace_until_ns(const struct tune *tune, enum tune_stage stage, double window_s);
 
 /* Learns from a window of window_s that took `seconds`, its start included; from a start that took
- * ready_s; and from how long it took to end workers. */
+ * ready_s; and from how long it took to end workers, or processes of a program. */
 void tune_pace_learn(struct tune *tune, const struct point *point, enum tune_stage stage,
                      const struct round_result *round, double window_s, double seconds);
 void tune_pace_learn_start(struct tune *tune, const struct point *point, double ready_s);
-void tune_pace_learn_stop(struct tune_pace *pace, double seconds);
+void tune_pace_learn_stop(struct tune_pace *pace, bool program, double seconds);
 
 /* -- record.c -- */
 

@@ -320,6 +320,8 @@ static enum status measure_point(struct tune *tune, const struct turn *turn, enu
     double seconds = (double)(clock_now_ns() - begin_ns) / 1e9;
     bool round_failed = round.status != STATUS_OK && round.status != STATUS_INFEASIBLE;
     double ready_s = round.ready_s;
+    if (!round.reused)
+        tune->crew_for = tune->points[index].index;
     double memory_bytes = round.status == STATUS_OK ? memory_used(tune, &point, &round) : 0.0;
     double value =
         value_of(tune, round.throughput_ips, histogram_quantile_ns(&round.latency, 0.99) / 1e3,
@@ -357,12 +359,43 @@ static enum status measure_point(struct tune *tune, const struct turn *turn, enu
     return STATUS_OK;
 }
 
+enum status tune_dismiss(struct tune *tune, enum status status)
+{
+    struct campaign *campaign = &tune->campaign;
+    bool program = campaign->crew.pool.count > 0 && tune->rules.program;
+    uint64_t begin_ns = clock_now_ns();
+    status = crew_dismiss_after(&campaign->crew, &campaign->session, campaign->limits.timeout_ns,
+                                status);
+    tune_pace_learn_stop(&tune->pace, program, (double)(clock_now_ns() - begin_ns) / 1e9);
+    return status;
+}
+
+/* A program's start is dear, and what it serves shows where the best is; finals are fresh. */
+static enum turns_reuse reuse_of(const struct tune *tune, const struct tune_batch *batch)
+{
+    if (options_switch(tune->campaign.options, OPTION_NO_REUSE) || batch->fresh)
+        return TURNS_FRESH;
+    return tune->rules.program && batch->stage == TUNE_STAGE_LOOK ? TURNS_LARGEST : TURNS_EQUAL;
+}
+
+/* Ends the processes of the batch before, unless they serve the turn. */
+static enum status begin_turns(struct tune *tune, enum turns_reuse reuse, struct turn *first)
+{
+    const struct crew *crew = &tune->campaign.crew;
+    const struct point *point = &tune->space.plan.points[first->point];
+    if (crew->pool.count > 0 && reuse == TURNS_LARGEST && turns_serves(&crew->started_for, point))
+        first->starts = false;
+    else if (crew->pool.count > 0)
+        return tune_dismiss(tune, STATUS_OK);
+    return STATUS_OK;
+}
+
 enum status tune_measure(struct tune *tune, const struct tune_batch *batch)
 {
     struct campaign *campaign = &tune->campaign;
     const struct plan *plan = &tune->space.plan;
     unsigned seed = (unsigned)options_integer(campaign->options, OPTION_SEED);
-    bool reuse = !options_switch(campaign->options, OPTION_NO_REUSE) && !batch->fresh;
+    enum turns_reuse reuse = reuse_of(tune, batch);
     bool *done = malloc(plan->count + 1);
     struct turn *turns = calloc(plan->count + 1, sizeof *turns);
     size_t count = 0;
@@ -380,6 +413,13 @@ enum status tune_measure(struct tune *tune, const struct tune_batch *batch)
         tune->points[point].index = batch->items[i].point;
     }
     status = turns_make(plan, done, seed, tune->batches++, reuse, turns, &count);
+    if (status == STATUS_OK && count > 0)
+        status = begin_turns(tune, reuse, &turns[0]);
+    /* The processes of a program wait for the next batch, if they may serve another point. */
+    bool wait = reuse == TURNS_LARGEST && count > 0 &&
+                point_workers(&plan->points[turns[count - 1].point]) > 1;
+    if (wait)
+        turns[count - 1].keeps = true;
     bool may_skip = batch->stage == TUNE_STAGE_LOOK && !tune->rules.exhaustive;
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {
         status = session_check_signals(&campaign->session);
@@ -389,10 +429,8 @@ enum status tune_measure(struct tune *tune, const struct tune_batch *batch)
             status = measure_point(tune, &turns[i], batch->stage);
     }
     /* The last of the turns may have been left out, and with it the end of its processes. */
-    uint64_t begin_ns = clock_now_ns();
-    status = crew_dismiss_after(&campaign->crew, &campaign->session, campaign->limits.timeout_ns,
-                                status);
-    tune_pace_learn_stop(&tune->pace, (double)(clock_now_ns() - begin_ns) / 1e9);
+    if (!wait || status != STATUS_OK)
+        status = tune_dismiss(tune, status);
 out:
     free(done);
     free(turns);

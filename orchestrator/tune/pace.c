@@ -174,8 +174,10 @@ static void learn(double *known, double seen)
     *known += LEARN * (fmax(seen, 0.0) - *known);
 }
 
-void tune_pace_learn_stop(struct tune_pace *pace, double seconds)
+void tune_pace_learn_stop(struct tune_pace *pace, bool program, double seconds)
 {
+    if (program)
+        pace->ending_s = fmax(pace->ending_s, seconds);
     pace->stop_s = fmax(pace->stop_s, fmin(seconds, STOP_SHARE * pace->budget_s));
 }
 
@@ -235,7 +237,7 @@ void tune_pace_learn(struct tune *tune, const struct point *point, enum tune_sta
         learn(&tune->costs.search_s, rest_s - tune->costs.point_s);
     else
         learn(&tune->costs.point_s, rest_s);
-    tune_pace_learn_stop(pace, round->stop_s);
+    tune_pace_learn_stop(pace, false, round->stop_s);
     if (iteration_s > 0.0 && (pace->iteration_s <= 0.0 || iteration_s < pace->iteration_s))
         pace->iteration_s = iteration_s;
     tune->costs.window_s = least_window_s(pace, 0.0);

@@ -207,8 +207,11 @@ static enum status make_search(struct tune *tune)
     for (size_t i = 0; i < tune->space.plan.count; i++)
         candidates[i].excluded = tune_is_excluded(tune, i);
     tune->rules.predicted = predicted;
-    tune->rules.program = tune->space.plan.count > 0 && point_is_program(tune->space.plan.points);
-    tune->rules.server = tune->space.plan.count > 0 && point_is_server(tune->space.plan.points);
+    const struct point *any = tune->space.plan.count > 0 ? tune->space.plan.points : NULL;
+    tune->rules.program = any && point_is_program(any);
+    tune->rules.server = any && point_is_server(any);
+    tune->rules.names_processes = any && turns_names(any, PLACEHOLDER_PROCESSES);
+    tune->rules.names_threads = any && turns_names(any, PLACEHOLDER_THREADS);
     tune->rules.latency = tune->objective == TUNE_P99;
     tune->rules.budget_s = tune->pace.budget_s;
     tune->rules.resolution = tune_goal(tune)->permille ? BRACKET_WIDTH : 0.0;
@@ -270,27 +273,37 @@ static enum status without_lateness(struct tune *tune, enum status status)
     return tune->late ? STATUS_OK : status;
 }
 
+/* Seconds that the search has left, without the end of workers that wait. */
+static double search_seconds_left(const struct tune *tune)
+{
+    double ending_s = tune->campaign.crew.pool.count > 0 ? tune->pace.ending_s : 0.0;
+    return fmax(tune_seconds_left(tune) - tune_confirm_s(tune) - ending_s, 0.0);
+}
+
 static enum status go_on(struct tune *tune)
 {
-    struct tune_batch batch;
     enum status status = STATUS_OK;
+    bool more = true;
     tune_take_over(tune);
-    for (;;) {
-        double left_s = tune_seconds_left(tune) - tune_confirm_s(tune);
-        tune_search_next(tune->search, fmax(left_s, 0.0), &tune->costs, &batch);
+    while (status == STATUS_OK && more) {
+        struct tune_batch batch;
+        bool waits = tune->campaign.crew.pool.count > 0;
+        tune_search_hold(tune->search, waits ? tune->crew_for : TUNE_NO_POINT);
+        tune_search_next(tune->search, search_seconds_left(tune), &tune->costs, &batch);
         bool on_one = tune->space.gpus > 1 && !tune->chosen;
+        more = on_one || batch.count > 0;
         if (on_one && (batch.stage == TUNE_STAGE_FINAL || batch.count == 0)) {
-            status = tune_confirm_begin(tune, &batch);
-        } else if (batch.count == 0) {
-            return session_check_signals(&tune->campaign.session);
-        } else {
+            status = tune_dismiss(tune, STATUS_OK);
+            if (status == STATUS_OK)
+                status = tune_confirm_begin(tune, &batch);
+        } else if (more) {
             status = tune_measure(tune, &batch);
             if (status == STATUS_OK)
                 status = check_power(tune);
         }
-        if (status != STATUS_OK)
-            return status;
     }
+    status = tune_dismiss(tune, status);
+    return status == STATUS_OK ? session_check_signals(&tune->campaign.session) : status;
 }
 
 static enum status search(struct tune *tune)

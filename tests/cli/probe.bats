@@ -46,7 +46,7 @@ launches_are_delayed() {
   judged launches_are_delayed
   # The case is that of the list, since the probe's own is not in it; controls come by themselves.
   holds '.arms | map(.arm) | contains(["alone", "alone-mps", "alone-batch"])' r.jsonl
-  holds '.arms | length == 8 and all(.samples > 20 and .median_us > 0 and .p99_us >= .median_us)' r.jsonl
+  holds '.arms | length == 8 and all(.samples > 0 and .median_us > 0 and .p99_us >= .median_us)' r.jsonl
   # No number over MPS without proof.
   holds '.arms[] | select(.arm == "mps-1m") | .mps and .processes == 2
     and .attached == {expected: 2, seen: 2}' r.jsonl

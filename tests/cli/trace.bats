@@ -167,7 +167,7 @@ says_of_point() {
   trace '.otherData.summary.after_full > 1000' t.json
   grep -qE '^cut: the records were full after .*; [0-9]+ later ones are left out' out
   # The calls of a process are numbered: none is missing before the end.
-  trace '$calls | group_by(.pid) | length == 2 and
+  trace '$calls | group_by(.pid) | length > 0 and
     all(.[]; map(.args.correlation) | max - min + 1 == length)' t.json
 }
 

@@ -255,7 +255,7 @@ static bool is_worth_a_start(const struct choice *choice, size_t i, double gain)
 {
     const struct tune_search *search = choice->search;
     double spare_s = search->left_s - tune_whole_finals_s(search);
-    return gain >= START_GAIN_LEAST &&
+    return gain >= START_GAIN_LEAST && tune_leaves_finals(search, choice->open[i]) &&
            (is_untried(choice, i) || tune_look_seconds(search, choice->open[i]) <= spare_s);
 }
 
@@ -269,8 +269,10 @@ bool tune_choose(struct tune_search *search, double seconds_most, struct tune_ba
     size_t rows = made ? gp_rows(choice.gp) : 0;
     *too_dear = false;
     size_t crew_most = most_of_a_crew(search);
+    /* A program's processes wait for the next look, which heeds what this one shows. */
+    const bool waits = search->rules.program;
     made = made && !add_plainest(&choice, seconds_most, batch);
-    while (made && batch->count < crew_most) {
+    while (made && batch->count < (waits ? 1 : crew_most)) {
         size_t first = TUNE_NO_POINT, joins = TUNE_NO_POINT;
         double first_rate = 0.0, join_rate = 0.0, first_s = 0.0, join_s = 0.0;
         for (size_t i = 0; i < choice.count; i++) {
@@ -278,9 +280,10 @@ bool tune_choose(struct tune_search *search, double seconds_most, struct tune_ba
             if (!(gain > (is_untried(&choice, i) ? least : AGAIN_GAIN_LEAST)))
                 continue;
             size_t point = choice.open[i];
-            double alone_s = tune_look_seconds(search, point);
-            bool starts = search->rules.program && batch->count == 0;
-            if (!tune_may_start(search, point))
+            bool held = tune_is_held(search, point), starts = waits && !held;
+            double alone_s =
+                held ? tune_held_look_seconds(search, point) : tune_look_seconds(search, point);
+            if (!held && !tune_may_start(search, point))
                 continue;
             if (starts && !is_worth_a_start(&choice, i, gain))
                 continue;

@@ -89,12 +89,19 @@ static double leaders_s(const struct tune_search *search, const size_t *leaders,
     return sum;
 }
 
+/* The same search, with finals of the usual length: those that it had may have been shorter. */
+static struct tune_search with_usual_finals(const struct tune_search *search)
+{
+    struct tune_search usual = *search;
+    usual.final_s = search->rules.final_s;
+    return usual;
+}
+
 double tune_least_finals_s(const struct tune_search *search)
 {
     size_t leaders[FINALS_COUNT + 1];
     size_t known = tune_leaders(search, leaders, FINALS_COUNT);
-    struct tune_search usual = *search;
-    usual.final_s = search->rules.final_s;
+    const struct tune_search usual = with_usual_finals(search);
     return known == 0 ? 0.0
                       : FEW_STARTS_SPARE * fewest_rounds(search) *
                             leaders_s(&usual, leaders, known, FINALS_COUNT);
@@ -115,7 +122,8 @@ double tune_least_budget_s(const struct tune_search *search)
     size_t known = tune_leaders(search, leaders, FINALS_COUNT);
     if (known == 0 || !are_finals_dear(search))
         return 0.0;
-    double round_s = leaders_s(search, leaders, known, 1);
+    const struct tune_search usual = with_usual_finals(search);
+    double round_s = leaders_s(&usual, leaders, known, 1);
     return FEW_STARTS_SPARE * fewest_rounds(search) * round_s / FEW_FINALS_SHARE;
 }
 
@@ -150,6 +158,14 @@ double tune_reserve_s(const struct tune_search *search)
         return share_s;
     double dear_s = dear_reserve_s(search, leaders, count);
     return dear_s > 0.0 ? fmax(share_s, dear_s) : 0.0;
+}
+
+bool tune_leaves_finals(const struct tune_search *search, size_t point)
+{
+    double few_s = FEW_STARTS_SPARE * fewest_rounds(search) * round_seconds(search, &point, 1);
+    double left_s = search->left_s - tune_look_seconds(search, point);
+    return tune_reserve_s(search) <= 0.0 ||
+           few_s <= fmin(FEW_FINALS_SHARE * search->budget_s, left_s);
 }
 
 double tune_search_reserve_s(const struct tune_search *search, double seconds_left,

@@ -61,6 +61,7 @@ struct tune_search {
     double look_s;    /* window of a look, */
     double final_s;   /* and of the finals */
     struct tune_costs costs;
+    size_t held;  /* whose processes wait, or TUNE_NO_POINT */
     bool cut;     /* time ended the search */
     bool asked;   /* the last batch was not empty, */
     size_t noted; /* and so much came of it */
@@ -111,6 +112,9 @@ double tune_seconds_of(const struct tune_search *search, size_t point, double wi
 /* Of a look, the search of a rate included; and of one on processes that there are. */
 double tune_look_seconds(const struct tune_search *search, size_t point);
 double tune_held_look_seconds(const struct tune_search *search, size_t point);
+
+/* Whether processes that wait serve the point. */
+bool tune_is_held(const struct tune_search *search, size_t point);
 
 /* Whether the processes of one point can serve another one, as far as numbers show (turns.h). */
 bool tune_may_serve(const struct tune_search *search, const struct tune_candidate *started_for,
@@ -179,6 +183,9 @@ double tune_excess(const struct tune_search *search, size_t point);
 
 /* What has to be left for the finals. */
 double tune_reserve_s(const struct tune_search *search);
+
+/* Whether there is time for finals of a point after a start for it, or for none of the best now. */
+bool tune_leaves_finals(const struct tune_search *search, size_t point);
 
 /* Seconds of the shortest finals that compare layouts. 0: nothing works. */
 double tune_least_finals_s(const struct tune_search *search);

@@ -386,7 +386,8 @@ void tune_search_judge(struct tune_search *search, struct tune_judgement *out)
         .cut = search->cut,
     };
     for (size_t i = 0; i < search->count; i++)
-        out->measured += search->states[i].knowledge != TUNE_UNTRIED;
+        out->measured +=
+            search->states[i].knowledge != TUNE_UNTRIED && !search->candidates[i].outside;
     size_t known = tune_stand(search, pool), count = 0;
     for (size_t i = 0; i < known; i++)
         if (meets_and_may_win(search, pool[i]))

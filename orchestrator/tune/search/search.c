@@ -18,6 +18,7 @@ enum status tune_search_new(const struct tune_candidate *candidates, size_t coun
     struct tune_search *search = calloc(1, sizeof *search);
     if (!search)
         return status_set(STATUS_MEMORY, "out of memory");
+    search->held = TUNE_NO_POINT;
     search->candidates = calloc(count + 1, sizeof *search->candidates);
     search->states = calloc(count + 1, sizeof *search->states);
     search->known = calloc(count + 1, sizeof *search->known);
@@ -212,6 +213,11 @@ static bool fill(struct tune_search *search, struct tune_batch *batch)
     default:
         return false;
     }
+}
+
+void tune_search_hold(struct tune_search *search, size_t point)
+{
+    search->held = point;
 }
 
 void tune_search_next(struct tune_search *search, double seconds_left,

@@ -26,6 +26,8 @@
 #define TUNE_AXIS_DAEMONS 10 /* enum mps_daemons */
 #define TUNE_AXIS_SEVERAL 11 /* a program's threads: 0: one, 1: several, which it need not have */
 
+#define TUNE_NO_POINT SIZE_MAX
+
 /* A point that can be measured. */
 struct tune_candidate {
     unsigned processes, threads;
@@ -56,6 +58,8 @@ struct tune_rules {
     bool predicted;    /* candidates have predictions */
     bool program;      /* candidates are of a program: its starts may take long, and serve fewer */
     bool server;       /* the program is a server: threads are connections to it */
+    /* Its command has their number: a start serves no other one. */
+    bool names_processes, names_threads;
 };
 
 /* What a measurement costs beside its window, in seconds; the caller keeps it up to date. */
@@ -130,6 +134,10 @@ enum status tune_search_new(const struct tune_candidate *candidates, size_t coun
                             const struct tune_rules *rules, struct tune_search **out);
 void tune_search_free(struct tune_search *search);
 
+/* Processes that were started for that point wait, to serve the next look; TUNE_NO_POINT: none do.
+ */
+void tune_search_hold(struct tune_search *search, size_t point);
+
 /* What to measure next, with seconds_left (INFINITY: no bound); none when the search is
  * over, and then in TUNE_STAGE_DONE. */
 void tune_search_next(struct tune_search *search, double seconds_left,
@@ -173,7 +181,6 @@ enum tune_reason { TUNE_MORE, TUNE_FEWER_CPUS, TUNE_LOWER_P99, TUNE_FEWER_PROCES
 /* "more", "cpus", "p99", "processes". */
 const char *tune_reason_name(enum tune_reason reason);
 
-#define TUNE_NO_POINT SIZE_MAX
 #define TUNE_FINALISTS 4
 #define TUNE_EQUAL_MOST 64
 
@@ -196,7 +203,7 @@ struct tune_judgement {
     double better_chance;   /* that something unmeasured does more than 5% more, 0 .. 1 */
     double enough_budget_s; /* of TUNE_UNFINISHED: what would probably suffice; 0: not known */
     double finals_budget_s; /* without time for finals: what holds the shortest; 0: not known */
-    size_t measured;        /* points that gave a number or were found not to work */
+    size_t measured;        /* points of the space that gave a number or were found not to work */
     bool complete; /* all that the search wanted to know was measured, and something worked */
     bool cut;      /* time ended the search */
 };

@@ -5,6 +5,7 @@
 
 /* Started processes may be this many times as many as those that work (turns.h). */
 #define CREW_SHRINKS 4
+#define PROGRAM_CREW_SHRINKS 16
 
 /* A program's processes may need much memory of the host: a start has at most this many times as
  * many as have worked. */
@@ -57,16 +58,18 @@ static bool may_serve_program(const struct tune_search *search,
     return started_for->streams == one->streams && started_for->threads >= one->threads &&
            (one->streams <= 1 || started_for->threads == one->threads || search->rules.server) &&
            started_for->axes[TUNE_AXIS_BIND] == one->axes[TUNE_AXIS_BIND] &&
-           2 * (started_for->processes - one->processes) <= one->processes;
+           (started_for->processes == one->processes || !search->rules.names_processes) &&
+           (started_for->threads == one->threads || !search->rules.names_threads);
 }
 
 bool tune_may_serve(const struct tune_search *search, const struct tune_candidate *started_for,
                     const struct tune_candidate *one)
 {
+    unsigned held = search->rules.program ? PROGRAM_CREW_SHRINKS : CREW_SHRINKS;
+    unsigned shrinks = one->axes[TUNE_AXIS_MPS] ? held : 1;
     return started_for->processes >= one->processes &&
            started_for->axes[TUNE_AXIS_MPS] == one->axes[TUNE_AXIS_MPS] &&
-           (one->axes[TUNE_AXIS_MPS] ? started_for->processes <= CREW_SHRINKS * one->processes
-                                     : started_for->processes == one->processes) &&
+           started_for->processes <= shrinks * one->processes &&
            started_for->connections == one->connections &&
            started_for->axes[TUNE_AXIS_SCHEDULE] == one->axes[TUNE_AXIS_SCHEDULE] &&
            started_for->axes[TUNE_AXIS_DAEMONS] == one->axes[TUNE_AXIS_DAEMONS] &&
@@ -119,6 +122,12 @@ static bool has_other_share_or_binding(const struct tune_search *search, size_t 
     const struct tune_candidate *first = &search->candidates[search->known[0]];
     return one->axes[TUNE_AXIS_SHARE] != first->axes[TUNE_AXIS_SHARE] ||
            one->axes[TUNE_AXIS_BIND] != first->axes[TUNE_AXIS_BIND];
+}
+
+bool tune_is_held(const struct tune_search *search, size_t point)
+{
+    return search->held != TUNE_NO_POINT &&
+           tune_may_serve(search, &search->candidates[search->held], &search->candidates[point]);
 }
 
 bool tune_may_start(const struct tune_search *search, size_t point)

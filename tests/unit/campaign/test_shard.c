@@ -53,7 +53,7 @@ static double seconds_of(unsigned shard)
     assert_non_null(turns);
     for (size_t i = 0; i < plan.count; i++)
         others[i] = owner[i] != shard;
-    assert_int_equal(turns_make(&plan, others, 1, 0, true, turns, &count), STATUS_OK);
+    assert_int_equal(turns_make(&plan, others, 1, 0, TURNS_EQUAL, turns, &count), STATUS_OK);
     for (size_t i = 0; i < count; i++) {
         const struct point *point = &plan.points[turns[i].point];
         sum += estimate_point_s(point, &limits) + (turns[i].starts ? estimate_start_s(point) : 0.0);
@@ -161,13 +161,13 @@ static void points_that_share_workers_stay_together(void **state)
     bool *others = calloc(plan.count, sizeof *others);
     assert_non_null(turns);
     assert_non_null(others);
-    assert_int_equal(turns_make(&plan, NULL, 1, 0, true, turns, &count), STATUS_OK);
+    assert_int_equal(turns_make(&plan, NULL, 1, 0, TURNS_EQUAL, turns, &count), STATUS_OK);
     for (size_t i = 0; i < count; i++)
         all += turns[i].starts;
     for (unsigned shard = 0; shard < 4; shard++) {
         for (size_t i = 0; i < plan.count; i++)
             others[i] = owner[i] != shard;
-        assert_int_equal(turns_make(&plan, others, 1, 0, true, turns, &count), STATUS_OK);
+        assert_int_equal(turns_make(&plan, others, 1, 0, TURNS_EQUAL, turns, &count), STATUS_OK);
         for (size_t i = 0; i < count; i++)
             starts += turns[i].starts;
     }

@@ -28,7 +28,7 @@ static void make_room(void)
     assert_non_null(turns);
 }
 
-static void make(const bool *done, unsigned seed, unsigned round, bool reuse)
+static void make(const bool *done, unsigned seed, unsigned round, enum turns_reuse reuse)
 {
     assert_int_equal(turns_make(&plan, done, seed, round, reuse, turns, &count), STATUS_OK);
 }
@@ -238,7 +238,7 @@ static void programs_of_more_threads_come_first(void **state)
     make_room();
     job.command = NULL;
     for (unsigned seed = 1; seed < 50; seed++) {
-        make(NULL, seed, 0, true);
+        make(NULL, seed, 0, TURNS_EQUAL);
         /* threads, 4×4 with what it serves, and 2×8, which it does not. */
         assert_int_equal(starts(), 3);
         for (size_t i = 0, first = 0; i < count; i++) {
@@ -287,7 +287,7 @@ static void those_that_share_a_crew_are_neighbours(void **state)
     set(OPTION_CONNECTIONS, "default,4");
     make_room();
     for (unsigned seed = 1; seed < 50; seed++) {
-        make(NULL, seed, 0, true);
+        make(NULL, seed, 0, TURNS_EQUAL);
         assert_int_equal(count, plan.count);
         check_turns();
         /* threads, time-sliced, 2 and 4 over MPS; with two numbers of connections each. */
@@ -302,7 +302,7 @@ static void reuse_is_of_neighbours_in_a_plan_that_keeps_its_order(void **state)
     (void)state;
     set(OPTION_LAYOUT, "threads:1,processes:2,processes+mps:4,3,8,processes:2,threads:3,threads:2");
     make_room();
-    make(NULL, 0, 0, true);
+    make(NULL, 0, 0, TURNS_EQUAL);
     check_turns();
     assert_int_equal(count, plan.count);
     static const bool expected[] = {true, true, true, false, true, true, false};
@@ -325,7 +325,7 @@ static void without_reuse_all_start_in_the_order_of_the_plan(void **state)
     assert_int_equal(plan.count, 24);
     for (unsigned seed = 0; seed < 4; seed++) {
         plan_order(24, seed, 1, order);
-        make(NULL, seed, 1, false);
+        make(NULL, seed, 1, TURNS_FRESH);
         check_turns();
         assert_int_equal(starts(), 24);
         for (size_t i = 0; i < 24; i++) {
@@ -341,7 +341,7 @@ static void what_is_done_has_no_turn(void **state)
     bool done[8] = {true, false, true, true, false, false, true, true};
     set(OPTION_LAYOUT, "threads:1-8");
     make_room();
-    make(done, 3, 0, true);
+    make(done, 3, 0, TURNS_EQUAL);
     check_turns();
     assert_int_equal(count, 3);
     for (size_t i = 0; i < count; i++) {
@@ -353,7 +353,7 @@ static void what_is_done_has_no_turn(void **state)
         assert_int_equal(turns[i].slots_most, most);
     }
     memset(done, true, sizeof done);
-    make(done, 3, 0, true);
+    make(done, 3, 0, TURNS_EQUAL);
     assert_int_equal(count, 0);
 }
 
@@ -365,7 +365,7 @@ static void groups_and_points_are_shuffled_repeatably(void **state)
     set(OPTION_LAYOUT, "threads:1-4,processes:2,processes+mps:2");
     make_room();
     for (unsigned seed = 1; seed <= 600; seed++) {
-        make(NULL, seed, seed % 3, true);
+        make(NULL, seed, seed % 3, TURNS_EQUAL);
         check_turns();
         first_group[point_of(0)->processes == 1 ? 0 : point_over_mps(point_of(0)) ? 1 : 2]++;
         for (size_t i = 0; i < count; i++)
@@ -379,7 +379,7 @@ static void groups_and_points_are_shuffled_repeatably(void **state)
         assert_in_range(first_thread[i], 86, 214);
     struct turn again[6];
     size_t again_count;
-    assert_int_equal(turns_make(&plan, NULL, 5, 2, true, again, &again_count), STATUS_OK);
+    assert_int_equal(turns_make(&plan, NULL, 5, 2, TURNS_EQUAL, again, &again_count), STATUS_OK);
     make(NULL, 5, 2, true);
     assert_int_equal(count, again_count);
     for (size_t i = 0; i < count; i++)

@@ -99,9 +99,12 @@ void tune_trial_measure(const struct tune_truth *truth, const struct tune_space 
     for (size_t i = 0; i < batch->count; i++)
         done[batch->items[i].point] = false;
     /* Who shares processes is known: only those that start some pay for it. */
-    if (turns_make(plan, done, 1, 0, !batch->fresh, turns, &count) != STATUS_OK)
+    enum turns_reuse reuse = space->job.command ? TURNS_LARGEST : TURNS_EQUAL;
+    if (turns_make(plan, done, 1, 0, batch->fresh ? TURNS_FRESH : reuse, turns, &count) !=
+        STATUS_OK)
         abort();
-    bool started = false;
+    const bool waits = space->job.command && !batch->fresh;
+    trial->crew = waits ? trial->crew : NULL;
     for (size_t i = 0; i < count; i++) {
         size_t index = turns[i].point, at = 0;
         while (batch->items[at].point != index)
@@ -112,18 +115,22 @@ void tune_trial_measure(const struct tune_truth *truth, const struct tune_space 
         const struct point *point = &plan->points[index];
         struct tune_observation seen;
         double cost = costs->point_s + window_s;
-        bool starts = turns[i].starts || !started;
+        bool starts =
+            !trial->crew || (turns[i].starts && !(waits && turns_serves(trial->crew, point)));
         if (starts)
             cost += costs->start_s + costs->process_s * point->processes;
-        started = trial->seconds + cost <= trial->budget_s;
-        if (!started)
+        if (starts)
+            trial->crew = point;
+        if (trial->seconds + cost > trial->budget_s) {
+            trial->crew = NULL;
             continue;
+        }
         trial->seconds += cost;
         trial->sets += starts;
         tune_truth_look(truth, point, window_s, trial->sets, random, &seen);
         if (seen.outcome == TUNE_INFEASIBLE) {
             trial->seconds = fmin(trial->seconds + REFUSED_S, trial->budget_s);
-            started = false;
+            trial->crew = NULL;
         }
         if (index < space->candidates)
             trial->best_measured_ips =
@@ -201,6 +208,7 @@ enum status tune_trial_run(const struct tune_truth *truth, const struct tune_spa
     rules.budget_s = trial->budget_s;
     trial->seconds = trial->best_measured_ips = 0.0;
     trial->sets = 0;
+    trial->crew = NULL;
     if (trial->guided) {
         tune_truth_calibrate(truth, seed, &space->plan.points[0], &calibration);
         trial->seconds = truth->calibration_s;
@@ -213,6 +221,8 @@ enum status tune_trial_run(const struct tune_truth *truth, const struct tune_spa
         status = tune_search_new(candidates, space->plan.count, &rules, &tuning.search);
     trial->search = tuning.search;
     while (status == STATUS_OK) {
+        tune_search_hold(tuning.search,
+                         trial->crew ? (size_t)(trial->crew - space->plan.points) : TUNE_NO_POINT);
         tune_search_next(tuning.search, trial->budget_s - trial->seconds, &truth->costs, &batch);
         if (batch.count == 0)
             break;

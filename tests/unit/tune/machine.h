@@ -80,7 +80,8 @@ struct tune_trial {
      * reported as equal, 0 without any. */
     double best_measured_ips, equal_most_ips, equal_least_ips;
     size_t space, measured;
-    unsigned sets; /* of processes that were started */
+    unsigned sets;            /* of processes that were started */
+    const struct point *crew; /* that wait for the next look; NULL: none do */
     double seconds;
 };
 enum status tune_trial_run(const struct tune_truth *truth, const struct tune_space *space,

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "orchestrator/tune/search/internal.h"
 #include "tests/unit/tune/rig.h"
 
 /* -- constraints ------------------------------------------------------------------------------- */
@@ -236,19 +237,13 @@ static void test_finals_get_their_time(void **state)
     assert_true(rig_judge().rounds >= 3);
 }
 
-/* Of a start that serves all these. */
-static double start_of(const struct tune_costs *costs, const struct tune_item *items, size_t count)
+static double start_of(const struct tune_costs *costs, size_t point)
 {
-    unsigned most = 0;
-    for (size_t i = 0; i < count; i++) {
-        unsigned processes = rig.space[items[i].point].processes;
-        most = processes > most ? processes : most;
-    }
-    return costs->start_s + costs->process_s * most;
+    return costs->start_s + costs->process_s * rig.space[point].processes;
 }
 
-/* Runs a search among layouts of a program whose starts take long: those of a batch of looks share
- * one. Returns the seconds that it took, and the longest window of the finals. */
+/* Runs a search among layouts of a program whose starts take long: one serves looks until another
+ * is asked for. Returns the seconds that it took, and the longest window of the finals. */
 static double run_windows(const struct tune_costs *costs, double budget_s, bool final_grows,
                           double *longest_s)
 {
@@ -265,12 +260,14 @@ static double run_windows(const struct tune_costs *costs, double budget_s, bool 
         tune_search_next(rig.search, budget_s - spent_s, costs, &batch);
         if (batch.count == 0 || batch.stage == TUNE_STAGE_NAIVE)
             return spent_s;
-        if (!batch.fresh)
-            spent_s += start_of(costs, batch.items, batch.count);
+        assert_true(batch.fresh || batch.count == 1);
         for (size_t i = 0; i < batch.count; i++) {
             size_t point = batch.items[i].point;
-            double seconds = batch.items[i].window_s + costs->point_s;
-            spent_s += seconds + (batch.fresh ? start_of(costs, &batch.items[i], 1) : 0.0);
+            bool starts = batch.fresh || !tune_is_held(rig.search, point);
+            spent_s += batch.items[i].window_s + costs->point_s;
+            spent_s += starts ? start_of(costs, point) : 0.0;
+            if (starts)
+                tune_search_hold(rig.search, batch.fresh ? TUNE_NO_POINT : point);
             if (batch.fresh)
                 *longest_s = fmax(*longest_s, batch.items[i].window_s);
             rig_look(point, surface_hill(&rig.space[point]), 0.001, 1.0, batch.fresh);
@@ -329,7 +326,7 @@ static void test_finals_of_a_program_with_dear_starts(void **state)
     assert_true(judgement.finals_budget_s > 390.0 && judgement.finals_budget_s < 440.0);
     assert_true(judgement.enough_budget_s >= judgement.finals_budget_s);
     assert_true(run_program(&costs, judgement.finals_budget_s) <= judgement.finals_budget_s);
-    assert_true(rig_judge().rounds == 2);
+    assert_true(rig_judge().rounds >= 2);
     /* Where the best starts much later than others do, too. */
     const struct tune_costs uneven = {.point_s = 0.2, .start_s = 6.0, .process_s = 3.0};
     run_program(&uneven, 60.0);
@@ -483,7 +480,6 @@ static void test_the_second_start_of_a_program(void **state)
     const struct tune_costs costs = {.point_s = 0.2, .start_s = 5.0, .process_s = 0.1};
     struct tune_rules rules = rig_rules;
     struct tune_batch batch;
-    unsigned most = 0;
     rules.program = true;
     rules.budget_s = 22.0;
     rig_make_space();
@@ -495,12 +491,16 @@ static void test_the_second_start_of_a_program(void **state)
     rig_look(batch.items[0].point, 1.0, 0.001, 1.0, false);
     tune_search_next(rig.search, 16.5, &costs, &batch);
     assert_int_equal(batch.stage, TUNE_STAGE_LOOK);
-    assert_true(batch.count >= 5);
-    for (size_t i = 0; i < batch.count; i++) {
-        const struct tune_candidate *one = &rig.space[batch.items[i].point];
-        most = one->processes > most ? one->processes : most;
+    size_t started = batch.items[0].point;
+    unsigned processes = rig.space[started].processes;
+    assert_true(processes > 1 && processes <= 16);
+    for (int looks = 0; looks < 5; looks++) {
+        rig_look(batch.items[0].point, 3.0, 0.001, 1.0, false);
+        tune_search_hold(rig.search, started);
+        tune_search_next(rig.search, 9.5 - looks, &costs, &batch);
+        assert_int_equal(batch.stage, TUNE_STAGE_LOOK);
+        assert_true(batch.count == 1 && tune_is_held(rig.search, batch.items[0].point));
     }
-    assert_true(most > 1 && most <= 16);
 }
 
 /* It worked with one thread, and did not start with several: it has one. */
