@@ -507,7 +507,7 @@ const struct option_row option_table[OPTION_COUNT] = {
              {"always", "also in files and pipes"}, {"never", "nowhere"}),
      0, 0, "auto", NULL, OUT, "Colours of status words, verdicts and errors."},
     {OPTION_FIGURE, "figure", 0, OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_PLOT,
-     CHOICES({"throughput", "iterations/s by workers"},
+     CHOICES({"throughput", "iterations/s by workers, or by offered rate"},
              {"latency", "percentiles by workers, or by offered rate"},
              {"phases", "where the time goes"}, {"launch", "the time of a launch call"},
              {"heatmap", "P×T"}, {"host", "iterations/s by CPUs in use"},

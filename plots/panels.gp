@@ -29,9 +29,7 @@ do for [power = int(floor(log10(value_min))) - 1:int(ceil(log10(value_max))) + 1
     }
 }
 set xrange [0:x_max * 1.04]
-if (x_max <= 160) {
-    set xtics x_max <= 10 ? 1 : x_max <= 20 ? 4 : x_max <= 40 ? 8 : x_max <= 80 ? 16 : 32
-}
+set xtics x_is_rate ? rate_step(x_max, panel_width) : count_step(x_max, panel_width)
 
 # No line of the grid goes through a panel's title.
 set style textbox opaque noborder margins 0.4, 0.4
@@ -63,7 +61,6 @@ do for [p = 1:n_panels] {
         set label 9 sprintf('limit %g ms', limits[p]) at graph 0.985, first limits[p] right \
             offset 0, 0.5 font text_font noenhanced front
     }
-    # Error bars as vectors: gnuplot's own erase what is behind the points.
     c = 3 * p - 1
     f = 3 * n_panels + 2
     grey(i) = has_fading ? sprintf('$values_%d', i) : '$no_values'
@@ -73,9 +70,8 @@ do for [p = 1:n_panels] {
              linecolor rgb '#A0A0A0' pointsize 0.5 \
              pointtype series_point(layout_of[i], variant_of[i]) notitle, \
          for [i = 1:n_series] sprintf('$values_%d', i) \
-             using 1:(shown(column(c + 1))):(0):(column(c + 2) - column(c + 1)) with vectors heads \
-             size screen across(0.025), 90 fixed linecolor rgb series_colour(layout_of[i]) \
-             linewidth 1.1 dashtype solid notitle, \
+             using 1:(shown(column(c + 1))):(0):(column(c + 2) - column(c + 1)) @error_bars \
+             linecolor rgb series_colour(layout_of[i]), \
          for [i = 1:n_series] sprintf('$values_%d', i) using 1:(shown(column(c))) with linespoints \
              linecolor rgb series_colour(layout_of[i]) linewidth 1.3 \
              dashtype series_dash(variant_of[i]) pointsize 0.6 \

@@ -72,9 +72,8 @@ do for [p = 1:n_panels] {
             linewidth 1 dashtype 2 linecolor rgb '#666666' back
     }
     plot for [i = 1:n_series] sprintf('$values_%d', i) \
-             using (panel_of[i] == p ? $1 : NaN):3:(0):($4 - $3) with vectors heads \
-             size screen across(0.025), 90 fixed linecolor rgb series_colour(layout_of[i]) \
-             linewidth 1.1 dashtype solid notitle, \
+             using (panel_of[i] == p ? $1 : NaN):3:(0):($4 - $3) @error_bars \
+             linecolor rgb series_colour(layout_of[i]), \
          for [i = 1:n_series] sprintf('$values_%d', i) \
              using (panel_of[i] == p ? $1 : NaN):2 with linespoints \
              linecolor rgb series_colour(layout_of[i]) linewidth 1.3 \

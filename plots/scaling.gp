@@ -24,8 +24,7 @@ panel_left(p) = left_margin + (p - 1) * (panel_width + panel_between)
 
 set xlabel 'GPUs' noenhanced offset 0, 0.4 + 1.6 * lift
 set xrange [0:gpus_max * 1.06]
-set xtics gpus_max <= 16 ? 1 : gpus_max <= 40 ? 4 : 8
-set errorbars 0.5
+set xtics gpus_max <= 8 ? 1 : count_step(gpus_max, panel_width)
 set multiplot
 
 set lmargin at screen across(panel_left(1))
@@ -39,9 +38,9 @@ if (emulated) {
 }
 plot for [i = 1:n_series] ideal[i] * x with lines linecolor rgb series_colour(layout_of[i]) \
          linewidth 0.8 dashtype ideal_dash notitle, \
-     for [i = 1:n_series] sprintf('$values_%d', i) using 1:2:3 with yerrorbars \
-         linecolor rgb series_colour(layout_of[i]) linewidth 1.1 dashtype solid \
-         pointtype 0 pointsize 0 notitle, \
+     for [i = 1:n_series] sprintf('$values_%d', i) \
+         using 1:($3 < $2 ? $2 - $3 : 0):(0):($3 < $2 ? 2 * $3 : $2 + $3) @error_bars \
+         linecolor rgb series_colour(layout_of[i]), \
      for [i = 1:n_series] sprintf('$values_%d', i) using 1:2 with linespoints \
          linecolor rgb series_colour(layout_of[i]) linewidth 1.3 \
          dashtype series_dash(variant_of[i]) pointsize 0.7 \
@@ -65,9 +64,8 @@ if (has_efficiency) {
             font ',26' textcolor '#E2E2E2' back
     }
     plot 100 with lines linecolor rgb ideal_colour linewidth 0.8 dashtype ideal_dash notitle, \
-         for [i = 1:n_series] sprintf('$values_%d', i) using 1:4:5:6 with yerrorbars \
-             linecolor rgb series_colour(layout_of[i]) linewidth 1.1 dashtype solid \
-             pointtype 0 pointsize 0 notitle, \
+         for [i = 1:n_series] sprintf('$values_%d', i) using 1:5:(0):($6 - $5) @error_bars \
+             linecolor rgb series_colour(layout_of[i]), \
          for [i = 1:n_series] sprintf('$values_%d', i) using 1:4 with linespoints \
              linecolor rgb series_colour(layout_of[i]) linewidth 1.3 \
              dashtype series_dash(variant_of[i]) pointsize 0.7 \

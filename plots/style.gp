@@ -6,9 +6,9 @@
 #
 # A figure whose legend is not one line per series sets legend_form to 'boxes', 'points' or 'none', and
 # n_entries with entries and entry_colours, for points entry_shapes. It may also set plot_height,
-# left_margin, right_margin, title_left, legend_below and has_ideal; n_named, how many of the series the
-# legend names; has_lines = 0 leaves the lines of series out of the legend; is_filled means that what it
-# draws may hide the mark of an emulated GPU.
+# left_margin, right_margin, title_left, legend_below, has_ideal and ideal_title; n_named, how many of
+# the series the legend names; has_lines = 0 leaves the lines of series out of the legend; is_filled
+# means that what it draws may hide the mark of an emulated GPU.
 
 set encoding utf8
 set minussign
@@ -47,6 +47,7 @@ legend_step = 0.15
 sample_width = 0.48
 
 if (!exists('has_ideal')) { has_ideal = 0 }
+if (!exists('ideal_title')) { ideal_title = 'ideal' }
 if (!exists('has_lines')) { has_lines = 1 }
 if (!exists('n_named') && exists('n_series')) { n_named = n_series }
 if (!exists('legend_form')) {
@@ -54,14 +55,14 @@ if (!exists('legend_form')) {
     n_entries = n_named + has_ideal
     array entries[n_entries]
     do for [i = 1:n_named] { entries[i] = titles[i] }
-    if (has_ideal) { entries[n_entries] = 'ideal' }
+    if (has_ideal) { entries[n_entries] = ideal_title }
 }
 if (legend_form ne 'lines') { sample_width = 0.2 }
 if (legend_form eq 'none') { n_entries = 0 }
 
 # A legend to the right is easier to read; one that would take too much of the width goes below.
 character = 0.56 * legend_size / 72.0
-longest = strlen('ideal')
+longest = strlen(ideal_title)
 do for [i = 1:n_entries] {
     if (strlen(entries[i]) > longest) { longest = strlen(entries[i]) }
 }
@@ -103,7 +104,8 @@ across(inches) = inches / page_width
 up(inches) = inches / page_height
 plot_bottom = caption_height + legend_height + axis_height
 set lmargin at screen across(left_margin)
-set rmargin at screen across(page_width - (legend_right ? entry_width + 0.1 : right_margin))
+plot_width = page_width - left_margin - (legend_right ? entry_width + 0.1 : right_margin)
+set rmargin at screen across(left_margin + plot_width)
 set bmargin at screen up(plot_bottom)
 set tmargin at screen up(plot_bottom + plot_height)
 
@@ -113,6 +115,21 @@ set xtics offset 0, lift
 # The default form has room for a sign, which would push the labels aside.
 set format '%g'
 set grid linetype 1 linewidth 0.4 linecolor '#DDDDDD' back
+
+# Error bars are vectors between their ends, beside lines and not with them: gnuplot's own erase what is
+# behind the points, and dashes would break them up. It goes behind x:low:(0):(high - low).
+error_bars = 'notitle with vectors heads size screen across(0.025), 90 fixed linewidth 1.1 ' . \
+    'dashtype solid'
+
+# The step of an axis from 0 to most that leaves room for its numbers in a width of inches: a power of
+# two for counts, which are powers of two more often than of ten; else 1, 2 or 5 times one of ten.
+digits_of(most) = strlen(sprintf('%.0f', most))
+exponent(least) = least > 1 ? ceil(log(least) / log(2) - 1e-9) : 0
+count_step(most, inches) = 2.0 ** exponent(most * (0.35 + 0.07 * digits_of(most)) / inches)
+round_up(x) = x > 5 ? 10 : x > 2 ? 5 : x > 1 ? 2 : 1
+power_below(x) = 10.0 ** floor(log10(x))
+round_step(least) = power_below(least) * round_up(least / power_below(least))
+rate_step(most, inches) = round_step(most * (0.15 + 0.07 * digits_of(most)) / inches)
 
 # The legend is drawn by hand: gnuplot's own guesses at widths differ from terminal to terminal.
 # The ideal line is its last entry.

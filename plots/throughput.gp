@@ -1,4 +1,5 @@
-# Throughput against the number of workers, one series per layout and setting.
+# Throughput against the number of workers, or of an open loop against the offered rate: one series
+# per layout and setting.
 #
 #     mpsweep plot results.jsonl -o data.gp
 #     gnuplot -c throughput.gp data.gp picture.svg        (or .png, .pdf)
@@ -17,21 +18,14 @@ load folder . 'style.gp'
 
 set xlabel xlabel noenhanced offset 0, 0.4 + 1.6 * lift
 set ylabel ylabel noenhanced
-set xrange [0:workers_max * 1.04]
+set xrange [0:x_max * 1.04]
 set yrange [0:throughput_max > 0 ? throughput_max * 1.06 : 1]
 set format y throughput_max >= 10 ? '%.0f' : '%g'
-# Counts of workers are powers of two more often than of ten.
-if (workers_max <= 160) {
-    set xtics workers_max <= 10 ? 1 : workers_max <= 20 ? 2 : workers_max <= 40 ? 4 : \
-        workers_max <= 80 ? 8 : 16
-}
+set xtics x_is_rate ? rate_step(x_max, plot_width) : count_step(x_max, plot_width)
 
-set errorbars 0.5
-
-# Error bars are drawn beside the lines and not with them, so that dashes do not break them up.
-plot for [i = 1:n_series] sprintf('$series_%d', i) using 1:2:3 with yerrorbars \
-         linecolor rgb series_colour(layout_of[i]) linewidth 1.1 dashtype solid \
-         pointtype 0 pointsize 0 notitle, \
+plot for [i = 1:n_series] sprintf('$series_%d', i) \
+         using 1:($3 < $2 ? $2 - $3 : 0):(0):($3 < $2 ? 2 * $3 : $2 + $3) @error_bars \
+         linecolor rgb series_colour(layout_of[i]), \
      for [i = 1:n_series] sprintf('$series_%d', i) using 1:2 with linespoints \
          linecolor rgb series_colour(layout_of[i]) linewidth 1.3 \
          dashtype series_dash(variant_of[i]) pointsize 0.7 \

@@ -307,7 +307,7 @@ enum status plot_heatmap_write(const struct results *results, const char *path, 
 {
     struct series_table table = {0};
     struct map map = {0};
-    char *notes = NULL;
+    char *notes = NULL, title[160];
     static const struct series_figure figure = {.needed = "to plot", .take = take};
 
     enum status status = series_table_make(&figure, results, path, &table);
@@ -321,12 +321,11 @@ enum status plot_heatmap_write(const struct results *results, const char *path, 
         status = status_set(STATUS_USAGE, "'%s' has no measured point %s", path, figure.needed);
     if (status != STATUS_OK)
         goto out;
+    const char *rate = like->texts[OPTION_RATE];
     notes = notes_text(like, best, &map);
-    status = plot_write_heading(file, "heatmap",
-                                map.has_streams
-                                    ? "Throughput by processes, threads and streams (iterations/s)"
-                                    : "Throughput by processes and threads (iterations/s)",
-                                results->header, notes);
+    snprintf(title, sizeof title, "Throughput by processes%s%s%s (iterations/s)",
+             map.has_streams ? ", threads and streams" : " and threads", *rate ? ", " : "", rate);
+    status = plot_write_heading(file, "heatmap", title, results->header, notes);
     if (status == STATUS_OK)
         write_cells(file, &map);
 out:

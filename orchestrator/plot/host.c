@@ -28,6 +28,11 @@ static bool take(const json_t *point, double *x)
     return point_is_measured(point) && *x >= 0 && *x <= PLOT_WORKERS_MAX;
 }
 
+static bool take_given_rate(const json_t *point, double *x)
+{
+    return take(point, x) && series_offered_ips(point) > 0 && !point_rate_is_searched(point);
+}
+
 static void write_row(FILE *file, const struct series_row *row)
 {
     fprintf(file, "%.6g %.6g\n", row->x, ips_of(row));
@@ -102,7 +107,7 @@ static enum status write_front(FILE *file, const struct series_table *table)
 enum status plot_host_write(const struct results *results, const char *path, FILE *file)
 {
     struct series_table table;
-    static const struct series_figure figure = {
+    struct series_figure figure = {
         .name = "host",
         .title = "Throughput by CPUs in use",
         .notes = "Grey: the most that any layout does with as many CPUs, in steps of 1% or more; "
@@ -111,6 +116,8 @@ enum status plot_host_write(const struct results *results, const char *path, FIL
         .missing = "without a CPU time",
         .take = take,
     };
+    if (series_takes_any(results, take_given_rate))
+        series_join_rates(&figure);
     enum status status = series_table_make(&figure, results, path, &table);
     if (status != STATUS_OK)
         return status;

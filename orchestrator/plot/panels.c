@@ -126,6 +126,7 @@ enum status plot_panels_write(const struct panels_form *form, const struct resul
     measure(&drawing, &table, results);
     plot_write_text(file, "xlabel", form->xlabel);
     plot_write_text(file, "ylabel", form->ylabel);
+    fprintf(file, "x_is_rate = %d\n", form->x_is_rate);
     write_panels(file, &drawing);
     series_write(file, &table, NULL, NULL);
     write_blocks(file, &drawing, &table);

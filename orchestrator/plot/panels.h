@@ -18,6 +18,7 @@ struct panel_value {
 struct panels_form {
     struct series_figure series;
     const char *xlabel, *ylabel;
+    bool x_is_rate;
     size_t count;
     const char *titles[PANELS_MAX];
     /* False where the point has no such positive number. */

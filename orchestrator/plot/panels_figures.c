@@ -32,7 +32,7 @@ static bool take_by_workers(const json_t *point, double *x)
 
 static bool take_by_rate(const json_t *point, double *x)
 {
-    *x = number_at(json_object_get(point, "rate"), "offered_ips");
+    *x = series_offered_ips(point);
     return has_latency(point) && *x > 0;
 }
 
@@ -81,25 +81,18 @@ enum status plot_latency_write(const struct results *results, const char *path, 
         .titles = {"median", "90th percentile", "99th percentile", "99.9th percentile"},
         .value = latency_value,
     };
-    size_t index;
-    const json_t *point;
-    double rate;
-    json_array_foreach(results->points, index, point)
-    {
-        if (!take_by_rate(point, &rate))
-            continue;
+    if (series_takes_any(results, take_by_rate)) {
         form.xlabel = "offered rate (iterations/s)";
+        form.x_is_rate = true;
         form.series.title = "Latency from the planned start, by offered rate";
         form.series.missing = "without a rate or a latency";
         form.series.take = take_by_rate;
-        form.series.ignored = 1u << OPTION_RATE;
-        form.series.whole_names = true;
         form.series.notes = "Error bars: 95% confidence intervals of the percentiles, where the "
                             "results have them. Grey: overloaded, so that a latency shows only how "
                             "long the window was. ";
+        series_join_rates(&form.series);
         form.faded = point_is_overloaded;
         form.limit = latency_limit;
-        break;
     }
     return plot_panels_write(&form, results, path, file);
 }

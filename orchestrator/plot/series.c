@@ -12,6 +12,30 @@
 #define LISTED_MAX 6
 #define TITLE_BYTES (POINT_TEXT_BYTES * (SETTINGS_IDS + 2))
 
+bool series_takes_any(const struct results *results, bool (*take)(const json_t *point, double *x))
+{
+    size_t index;
+    const json_t *point;
+    double x;
+    json_array_foreach(results->points, index, point)
+    {
+        if (take(point, &x))
+            return true;
+    }
+    return false;
+}
+
+void series_join_rates(struct series_figure *figure)
+{
+    figure->ignored |= 1u << OPTION_RATE;
+    figure->whole_names = true;
+}
+
+double series_offered_ips(const json_t *point)
+{
+    return number_at(json_object_get(point, "rate"), "offered_ips");
+}
+
 static bool is_hybrid(int layout)
 {
     return layout < LAYOUT_KINDS &&
@@ -45,7 +69,7 @@ static bool row_from_point(const json_t *point, const struct series_figure *figu
     for (int i = 0; i < SETTINGS_IDS; i++)
         if (i != OPTION_STREAMS && !(figure->ignored & 1u << i))
             settings_figure_text(point, (enum option_id)i, row->texts[i]);
-    /* Of a rate that is x, the kind of arrivals stays. */
+    /* Of a rate that separates no series, the kind of arrivals does. */
     if (figure->ignored & 1u << OPTION_RATE && json_is_object(json_object_get(point, "rate")))
         snprintf(row->texts[OPTION_RATE], POINT_TEXT_BYTES, "%.20s arrivals",
                  text_at(json_object_get(point, "rate"), "arrival"));

@@ -45,6 +45,15 @@ struct series_figure {
     bool has_rows;    /* a row for each point, from the top */
 };
 
+/* Whether any point of the results is one that take() takes. */
+bool series_takes_any(const struct results *results, bool (*take)(const json_t *point, double *x));
+
+/* Lets rates of an open loop be no settings that separate series: the layouts do, in full. */
+void series_join_rates(struct series_figure *figure);
+
+/* The rate that the point's open loop offered; NAN: it has none. */
+double series_offered_ips(const json_t *point);
+
 /* Those of the points that the figure takes; series_table_release() frees the rows. STATUS_USAGE:
  * none; path is that of the results. */
 enum status series_table_make(const struct series_figure *figure, const struct results *results,

@@ -1,5 +1,6 @@
 /*
- * Throughput against the number of workers.
+ * Throughput against the number of workers; in an open loop, which does what is offered, against
+ * the offered rate.
  */
 #include "orchestrator/plot/internal.h"
 
@@ -24,13 +25,26 @@ static bool take(const json_t *point, double *x)
            isfinite(half) && half >= 0;
 }
 
+static bool take_by_rate(const json_t *point, double *x)
+{
+    double workers;
+    *x = series_offered_ips(point);
+    return take(point, &workers) && *x > 0;
+}
+
+/* Of the rates that a search found, each is what its layout can serve. */
+static bool take_given_rate(const json_t *point, double *x)
+{
+    return take_by_rate(point, x) && !point_rate_is_searched(point);
+}
+
 static void write_row(FILE *file, const struct series_row *row)
 {
-    fprintf(file, "%.0f %.6g %.6g\n", row->x, number_at(row->point, "throughput_ips"),
+    fprintf(file, "%.10g %.6g %.6g\n", row->x, number_at(row->point, "throughput_ips"),
             half_width_ips(row->point));
 }
 
-static void write_ranges(FILE *file, const struct series_table *table)
+static void write_ranges(FILE *file, const struct series_table *table, bool by_rate)
 {
     double highest = 0, most = 0, fewest = INFINITY, best = 0;
     for (size_t i = 0; i < table->count; i++) {
@@ -43,17 +57,22 @@ static void write_ranges(FILE *file, const struct series_table *table)
             best = throughput;
         }
     }
-    fprintf(file, "workers_max = %.0f\n", most);
+    fprintf(file, "x_is_rate = %d\nx_max = %.10g\n", by_rate, most);
     fprintf(file, "throughput_max = %.6g\n", highest);
-    fprintf(file, "# the best of the smallest number of workers, per worker\n");
-    fprintf(file, "ideal_slope = %.6g\n\n", best / fewest);
+    if (by_rate)
+        fputs("ideal_title = 'served = offered'\nideal_slope = 1\n\n", file);
+    else
+        fprintf(file,
+                "# the best of the smallest number of workers, per worker\nideal_title = 'ideal'\n"
+                "ideal_slope = %.6g\n\n",
+                best / fewest);
 }
 
 enum status plot_throughput_write(const struct results *results, const char *path, FILE *file)
 {
     struct series_table table;
     char notes[128] = "Error bars: 95% confidence intervals. ";
-    const struct series_figure figure = {
+    struct series_figure figure = {
         .name = "throughput",
         .title = "Throughput by number of workers",
         .notes = notes,
@@ -61,6 +80,13 @@ enum status plot_throughput_write(const struct results *results, const char *pat
         .missing = "without a number",
         .take = take,
     };
+    bool by_rate = series_takes_any(results, take_given_rate);
+    if (by_rate) {
+        figure.title = "Served rate by offered rate";
+        figure.missing = "without a rate or a number";
+        figure.take = take_by_rate;
+        series_join_rates(&figure);
+    }
 
     enum status status = series_table_make(&figure, results, path, &table);
     if (status != STATUS_OK)
@@ -72,11 +98,16 @@ enum status plot_throughput_write(const struct results *results, const char *pat
     status = series_write_heading(file, &figure, &table, results);
     if (status != STATUS_OK)
         goto out;
-    fputs("xlabel = 'workers (processes × threads × streams)'\nylabel = 'throughput "
-          "(iterations/s)'\n",
-          file);
-    write_ranges(file, &table);
-    series_write(file, &table, "workers, iterations/s, half width of the 95% interval", write_row);
+    plot_write_text(file, "xlabel",
+                    by_rate ? "offered rate (iterations/s)"
+                            : "workers (processes × threads × streams)");
+    plot_write_text(file, "ylabel",
+                    by_rate ? "served rate (iterations/s)" : "throughput (iterations/s)");
+    write_ranges(file, &table, by_rate);
+    series_write(file, &table,
+                 by_rate ? "offered/s, served/s, half width of its 95% interval"
+                         : "workers, iterations/s, half width of the 95% interval",
+                 write_row);
 out:
     series_table_release(&table);
     return status;

@@ -69,6 +69,80 @@ P
   hides 'limit '
 }
 
+# Whole numbers of the picture's axes.
+numbers() { grep -oE '>[0-9]+<' a.svg | tr -d '<>' | sort -nu | tr '\n' ' '; }
+
+@test "numbers of an axis of workers or rates are few enough to have room" {
+  needs_gnuplot
+  file r.jsonl <<'P'
+{"threads": 1, "throughput_ips": 3, "latency_us": {"p50": 1000, "p90": 1000}}
+{"threads": 1024, "throughput_ips": 4, "latency_us": {"p50": 1000, "p90": 1000}}
+P
+  draws throughput r.jsonl
+  [[ $(numbers) == *' 4 128 256 384 512 640 768 896 1024 ' ]] || fail "$(numbers)"
+  draws latency r.jsonl
+  [[ $(numbers) == *' 256 512 768 1024 ' ]] || fail "$(numbers)"
+  file r.jsonl <<'P'
+{"rate": {"offered_ips": 200}, "latency_us": {"p50": 1000, "p90": 1000}}
+{"rate": {"offered_ips": 600000}, "latency_us": {"p50": 1000, "p90": 1000}}
+P
+  draws latency r.jsonl
+  [[ $(numbers) == *' 200000 400000 600000 ' ]] || fail "$(numbers)"
+}
+
+@test "error bars are alike in the figures of series, and none begins below zero" {
+  needs_gnuplot
+  local figure
+  for figure in throughput scaling panels probe-series; do
+    grep -q '@error_bars' "$MPSWEEP_SOURCE_DIR/plots/$figure.gp" || fail "$figure"
+    absent 'yerrorbars' "$MPSWEEP_SOURCE_DIR/plots/$figure.gp"
+  done
+  file r.jsonl <<<'{"ci95_rel": 1.5}'
+  draws throughput r.jsonl
+  hides '>−500<'
+}
+
+@test "throughput: what is served of an offered rate" {
+  needs_gnuplot
+  file r.jsonl <<'P'
+{"threads": 4, "rate": {"offered_ips": 500, "arrival": "constant"}, "throughput_ips": 500}
+{"threads": 4, "rate": {"offered_ips": 900.5, "arrival": "constant"}, "throughput_ips": 640}
+{"threads": 8, "rate": {"offered_ips": 500, "arrival": "constant"}, "throughput_ips": 501}
+{"threads": 8, "rate": {"offered_ips": 700, "arrival": "constant", "goal": {"percentile": "p99", "us": 5}}}
+{"threads": 8}
+P
+  draws throughput r.jsonl
+  shows 'Served rate by offered rate' 'offered rate (iterations/s)' 'served rate (iterations/s)' \
+    'threads 1×4' 'threads 1×8' 'served = offered' \
+    'Not drawn: 1 without a rate or a number (threads 1×8)'
+  grep -qx 'n_series = 2' a.gp
+  grep -qx 'ideal_slope = 1' a.gp
+  grep -qx '900.5 640 0.64' a.gp
+  # Rates that a search found are results: they are throughputs of workers.
+  file r.jsonl <<'P'
+{"threads": 4, "rate": {"offered_ips": 500, "goal": {"percentile": "p99", "us": 5}}}
+{"threads": 8, "rate": {"offered_ips": 700, "goal": {"percentile": "p99", "us": 5}}}
+P
+  draws throughput r.jsonl
+  shows 'Throughput by number of workers' '>ideal<'
+  grep -qx 'n_series = 1' a.gp
+}
+
+@test "host and heatmap: rates are no series of their own" {
+  needs_gnuplot
+  file r.jsonl <<'P'
+{"threads": 4, "rate": {"offered_ips": 500, "arrival": "constant"}, "cpu": {"in_use": 1}}
+{"threads": 4, "rate": {"offered_ips": 900, "arrival": "constant"}, "cpu": {"in_use": 2}, "throughput_ips": 1500}
+{"threads": 8, "rate": {"offered_ips": 500, "arrival": "constant"}, "cpu": {"in_use": 2}}
+P
+  draws host r.jsonl
+  shows 'threads 1×4' 'threads 1×8' 'constant arrivals'
+  grep -qx 'n_series = 2' a.gp
+  # A map is of one rate, which its title names.
+  draws heatmap r.jsonl
+  shows 'Throughput by processes and threads, 500/s (iterations/s)' 'Not drawn: 1 of other settings'
+}
+
 @test "phases: the shares of an iteration" {
   needs_gnuplot
   file r.jsonl <<'P'
