@@ -15,8 +15,8 @@ load data
 # Colours come round after six; shapes distinguish them. Where a ceiling binds it is a bar.
 array colours[6] = ['#D55E00', '#0072B2', '#009E73', '#CC79A7', '#E69F00', '#56B4E9']
 array hollow_shapes[5] = [8, 4, 12, 10, 14]
-colour(k) = colours[(k - 1) % 6 + 1]
-hollow_shape(k) = hollow_shapes[((k - 1) + (k - 1) / 6) % 5 + 1]
+colour(k) = colours[(marks[k] - 1) % 6 + 1]
+hollow_shape(k) = hollow_shapes[((marks[k] - 1) + (marks[k] - 1) / 6) % 5 + 1]
 legend_form = 'points'
 n_entries = n_names + 1
 array entries[n_entries]

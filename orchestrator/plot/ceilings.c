@@ -17,9 +17,19 @@
 
 #define NAMES_MAX 16 /* what the script has marks for */
 
-/* The names of all ceilings, in the order in which they come. */
+/* Ceilings in the order of their marks, so that each looks the same in every figure; the first six
+ * differ in colour. Those of other names follow. */
+static const char *const marked[] = {
+    "workers",        "process-launch", "gpu-launch",  "arithmetic",   "queues",  "cpus",
+    "copy-both",      "copy-in",        "copy-out",    "time-slicing", "polling", "staging",
+    "blocked-copies", "thread-cap",     "host-copies", "host-launch"};
+
+#define MARKED (sizeof marked / sizeof *marked)
+
+/* The names of all ceilings, in the order in which they come, and the mark of each. */
 struct names {
     const char *at[NAMES_MAX];
+    size_t marks[NAMES_MAX];
     size_t count;
 };
 
@@ -85,6 +95,15 @@ static size_t name_place(const struct names *names, const char *name)
     return i;
 }
 
+/* From 1. */
+static size_t mark_of(const json_t *ceiling, size_t place)
+{
+    for (size_t i = 0; i < MARKED; i++)
+        if (strcmp(marked[i], text_at(ceiling, "name")) == 0)
+            return i + 1;
+    return MARKED + 1 + place;
+}
+
 static void collect_names(const struct series_table *table, struct names *names)
 {
     for (size_t i = 0; i < table->count; i++) {
@@ -94,8 +113,10 @@ static void collect_names(const struct series_table *table, struct names *names)
         {
             const char *name = name_of(ceiling);
             if (is_near(ceiling, binding_ips(table->rows[i].point)) && names->count < NAMES_MAX &&
-                name_place(names, name) == names->count)
+                name_place(names, name) == names->count) {
+                names->marks[names->count] = mark_of(ceiling, names->count);
                 names->at[names->count++] = name;
+            }
         }
     }
 }
@@ -262,9 +283,11 @@ enum status plot_ceilings_write(const struct results *results, const char *path,
     if (status != STATUS_OK)
         return status;
     collect_names(&table, &names);
-    fprintf(file, "n_names = %zu\narray names[n_names]\n", names.count);
-    for (size_t i = 0; i < names.count; i++)
+    fprintf(file, "n_names = %zu\narray names[n_names]\narray marks[n_names]\n", names.count);
+    for (size_t i = 0; i < names.count; i++) {
         plot_write_item(file, "names", i + 1, names.at[i]);
+        fprintf(file, "marks[%zu] = %zu\n", i + 1, names.marks[i]);
+    }
     write_ceilings(file, &table, &names, &least, &most);
     write_measured(file, &table, &least, &most);
     write_binding(file, &table, &names);

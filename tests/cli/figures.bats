@@ -363,6 +363,27 @@ P
   [ -s all/ceilings.svg ]
 }
 
+@test "ceilings: one looks the same in every figure" {
+  needs_gnuplot
+  local order kind
+  file r.jsonl <<<'{}'
+  for order in . reverse; do
+    jq -nc '[{id: 0, ceilings: [
+      {name: "other", ips: 1100}, {name: "queues", title: "hardware queues", ips: 1200, binding: true},
+      {name: "arithmetic", title: "arithmetic", ips: 1300}]
+      | '$order'}]' >e.json
+    draws ceilings r.jsonl --explained e.json
+    grep -A1 "^names.*'hardware queues'$" a.gp | grep '^marks\[.\] = 5$'
+    grep -A1 "^names.*'arithmetic'$" a.gp | grep '^marks\[.\] = 4$'
+  done
+  # Every kind has a mark of its own.
+  sed -n 's/^    \[CEILING_.* = {"\([a-z-]*\)".*/\1/p' "$MPSWEEP_SOURCE_DIR/explain/ceilings.c" >kinds
+  [ "$(wc -l <kinds)" -ge 16 ]
+  while read -r kind; do
+    grep -qF "\"$kind\"" "$MPSWEEP_SOURCE_DIR/orchestrator/plot/ceilings.c" || fail "$kind: no mark"
+  done <kinds
+}
+
 @test "ceilings: fields of any type, more names than marks" {
   needs_gnuplot
   file r.jsonl <<'P'
