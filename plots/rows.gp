@@ -1,21 +1,15 @@
 # Common to figures with one row per point: load it after the data, which sets n_rows and labels. It
 # makes room for the labels and the rows, loads style.gp, and draws the labels.
 
+# Lengths are those of characters.
+set encoding utf8
 row_step = n_rows <= 60 ? 0.15 : 0.125
 plot_height = (n_rows + 1) * row_step
 label_longest = 0
 do for [i = 1:n_rows] {
     if (strlen(labels[i]) > label_longest) { label_longest = strlen(labels[i]) }
 }
-# Longer labels are cut, so that the figure keeps half of the page.
-label_most = 60
-if (label_longest > label_most) {
-    label_longest = label_most
-    do for [i = 1:n_rows] {
-        if (strlen(labels[i]) > label_most) { labels[i] = labels[i][1:label_most - 1] . '…' }
-    }
-}
-left_margin = label_longest * 0.056 + 0.25
+left_margin = label_longest * 0.0575 + 0.25
 if (left_margin < 0.78) { left_margin = 0.78 }
 legend_below = 1
 title_left = 0.1

@@ -70,8 +70,7 @@ static char *notes_text(const struct comparison *comparison, size_t chosen)
     return text_stream_close(&out);
 }
 
-static void write_label(FILE *file, const struct comparison *comparison,
-                        const struct compare_row *row, size_t number)
+static json_t *label_of(const struct comparison *comparison, const struct compare_row *row)
 {
     char name[POINT_TEXT_BYTES], settings[LABEL_BYTES / 2], label[LABEL_BYTES];
     const char *bad =
@@ -82,24 +81,24 @@ static void write_label(FILE *file, const struct comparison *comparison,
     if (!row->base_measured || !row->change_measured)
         snprintf(label + strlen(label), sizeof label - strlen(label), " (%s %.20s)",
                  row->base_measured ? "NEW" : "BASE", bad);
-    plot_write_item(file, "labels", number, label);
+    return json_string_nocheck(label);
 }
 
 /* Row number from the top, ratio, ends of its interval (the ratio itself where there is none), the
  * verdict, 1 if there is no ratio. */
-static void write_rows(FILE *file, const struct comparison *comparison, const bool *drawn,
-                       size_t chosen)
+static enum status write_rows(FILE *file, const struct comparison *comparison, const bool *drawn,
+                              size_t chosen)
 {
     double least = -log1p(comparison->threshold), most = -least;
     size_t number = 0;
-    fprintf(file, "n_rows = %zu\narray labels[n_rows]\n", chosen);
+    json_t *labels = json_array();
     for (size_t i = 0; i < comparison->count; i++)
         if (drawn[i])
-            write_label(file, comparison, &comparison->rows[i], ++number);
+            json_array_append_new(labels, label_of(comparison, &comparison->rows[i]));
+    enum status status = plot_write_labels(file, labels, chosen);
     fputs("# row, ratio, low, high, verdict (0 worse, 1 better, 2 same, 3 unsure), 1: no number\n"
           "$rows << EOD\n",
           file);
-    number = 0;
     for (size_t i = 0; i < comparison->count; i++) {
         const struct compare_row *row = &comparison->rows[i];
         const struct effect *effect = &row->throughput;
@@ -119,6 +118,7 @@ static void write_rows(FILE *file, const struct comparison *comparison, const bo
     /* What is farther away than a factor of a thousand is drawn at the edge. */
     fprintf(file, "threshold = %.6g\nratio_min = %.6g\nratio_max = %.6g\n", comparison->threshold,
             exp(fmax(least, log(1e-3))), exp(fmin(most, log(1e3))));
+    return status;
 }
 
 enum status comparison_plot(const struct comparison *comparison, const char *output)
@@ -139,7 +139,8 @@ enum status comparison_plot(const struct comparison *comparison, const char *out
     if (status == STATUS_OK) {
         status = plot_write_heading(data.file, "compare", "Throughput, NEW / BASE",
                                     comparison->change.header, notes);
-        write_rows(data.file, comparison, drawn, chosen);
+        if (status == STATUS_OK)
+            status = write_rows(data.file, comparison, drawn, chosen);
         status = plot_end(&data, status, "compare", output);
     }
     free(notes);

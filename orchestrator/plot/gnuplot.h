@@ -36,3 +36,8 @@ enum status plot_write_heading(FILE *file, const char *figure, const char *title
  * gnuplot takes it literally, without control characters. */
 void plot_write_text(FILE *file, const char *name, const char *text);
 void plot_write_item(FILE *file, const char *name, size_t number, const char *text);
+
+/* Writes n_rows and the array labels of a figure of rows, and releases the labels: an array of
+ * strings, the name of a point each and then its settings, ", " between them. Long ones leave out
+ * settings without which they still differ. STATUS_MEMORY: there are not as many labels as rows. */
+enum status plot_write_labels(FILE *file, json_t *labels, size_t count);

@@ -37,26 +37,27 @@ static size_t count_rows(const json_t *probes)
     return count;
 }
 
-static void write_labels(FILE *file, const json_t *probes)
+static enum status write_labels(FILE *file, const json_t *probes)
 {
-    size_t row = 0, p, a;
+    size_t row = 0, p, a, count = count_rows(probes);
     const json_t *probe, *arm;
-    fprintf(file, "n_rows = %zu\narray labels[n_rows]\narray headings[n_rows]\n",
-            count_rows(probes));
+    json_t *labels = json_array();
+    fprintf(file, "array headings[%zu]\n", count);
     json_array_foreach(probes, p, probe)
     {
         char heading[256];
         const char *metric = text_at(json_object_get(probe, "effect"), "metric");
         snprintf(heading, sizeof heading, "%s: %s%s%s", text_at(probe, "probe"),
                  text_at(probe, "verdict"), *metric ? " · " : "", metric);
-        plot_write_item(file, "labels", ++row, "");
-        plot_write_item(file, "headings", row, heading);
+        json_array_append_new(labels, json_string(""));
+        plot_write_item(file, "headings", ++row, heading);
         json_array_foreach(json_object_get(probe, "arms"), a, arm)
         {
             plot_write_item(file, "headings", ++row, "");
-            plot_write_item(file, "labels", row, text_at(arm, "arm"));
+            json_array_append_new(labels, json_string_nocheck(text_at(arm, "arm")));
         }
     }
+    return plot_write_labels(file, labels, count);
 }
 
 /* Row, median, its interval, 99th percentile, kind; and the span of them all. */
@@ -102,7 +103,9 @@ enum status plot_probe_write(const struct results *results, const char *path, FI
         "Colours are verdicts against the arm's control.");
     if (status != STATUS_OK)
         return status;
-    write_labels(file, results->probes);
+    status = write_labels(file, results->probes);
+    if (status != STATUS_OK)
+        return status;
     write_arms(file, results->probes, &least, &most);
     if (most <= 0)
         return status_set(STATUS_USAGE, "no arm of a probe in '%s' was measured", path);

@@ -323,15 +323,16 @@ enum status series_write_heading(FILE *file, const struct series_figure *figure,
     return status;
 }
 
-static void write_labels(FILE *file, const struct series_table *table)
+static enum status write_labels(FILE *file, const struct series_table *table)
 {
-    fprintf(file, "n_rows = %zu\narray labels[n_rows]\n", table->count);
+    json_t *labels = json_array();
     for (size_t i = 0; i < table->count; i++) {
         char name[POINT_TEXT_BYTES], label[TITLE_BYTES];
         point_name(table->rows[i].point, name);
         title_text(table, &table->rows[i], name, true, label, sizeof label);
-        plot_write_item(file, "labels", i + 1, label);
+        json_array_append_new(labels, json_string_nocheck(label));
     }
+    return plot_write_labels(file, labels, table->count);
 }
 
 enum status series_begin(FILE *file, const struct series_figure *figure,
@@ -342,14 +343,13 @@ enum status series_begin(FILE *file, const struct series_figure *figure,
     if (status != STATUS_OK)
         return status;
     status = series_write_heading(file, figure, &table, results);
-    if (status != STATUS_OK) {
-        series_table_release(&table);
-        return status;
-    }
-    if (figure->has_rows) {
+    if (status == STATUS_OK && figure->has_rows) {
         table.count = table.count < PLOT_ROWS_MAX ? table.count : PLOT_ROWS_MAX;
-        write_labels(file, &table);
+        status = write_labels(file, &table);
     }
-    *out = table;
-    return STATUS_OK;
+    if (status == STATUS_OK)
+        *out = table;
+    else
+        series_table_release(&table);
+    return status;
 }

@@ -438,6 +438,30 @@ P
   shows 'Not drawn for want of room: 10 more'
 }
 
+@test "long labels of rows keep what distinguishes them" {
+  needs_gnuplot
+  file r.jsonl <<'P'
+{"threads": 2, "kernels": 9}
+{"threads": 64, "launch": "graph", "connections": 16, "connections_default": false, "schedule": "block", "bind": "near"}
+{"threads": 64, "launch": "graph", "connections": 16, "connections_default": false, "schedule": "block", "bind": "none"}
+{"threads": 64, "launch": "graph", "connections": 32, "connections_default": false, "schedule": "block", "bind": "none"}
+{"threads": 3, "launch": "graph", "connections": 32, "connections_default": false, "schedule": "block", "bind": "none"}
+P
+  draws phases r.jsonl
+  diff - <(grep '^labels' a.gp) <<'L'
+labels[1] = 'threads 1×2, bind near, 9 kernels'
+labels[2] = 'threads 1×64, graph launch, 16 connections, …, bind near, …'
+labels[3] = 'threads 1×64, graph launch, 16 connections, …, bind none, …'
+labels[4] = 'threads 1×3, graph launch, 32 connections, schedule block, …'
+labels[5] = 'threads 1×64, graph launch, 32 connections, …'
+L
+  # A name alone that is too long is cut at its end.
+  file r.jsonl </dev/null
+  jq -nc '{type: "probe", probe: "p", verdict: "observed", arms: [{arm: ("ü" * 70), median_us: 5}]}' >>r.jsonl
+  draws probe r.jsonl
+  grep -qx "labels\[2\] = 'ü\{59\}…'" a.gp
+}
+
 @test "results without what a figure needs: what is missing" {
   file r.jsonl <<<'{"latency_us": {"mean": 5}, "phase_us": {}}'
   refused "'r.jsonl' has no measured point with latency percentiles" \
