@@ -44,12 +44,15 @@ decades = log10(ips_max / ips_min)
 set xrange [ips_min / 10.0 ** (0.04 * decades + 0.02):ips_max * 10.0 ** (0.04 * decades + 0.02)]
 set xtics () offset 0, lift
 # As many rows as there is room for.
-room = (page_width - left_margin - right_margin) / 0.45
+width = page_width - left_margin - right_margin
+room = width / 0.45
 digits = decades * 2 > room ? '1' : decades * 2.7 > room ? '1 3' : \
     decades * 5 > room || decades > 0.9 ? '1 2 5' : \
     decades > 0.3 ? '1 1.5 2 3 4 5 6 8' : \
     '1 1.1 1.2 1.3 1.4 1.6 1.8 2 2.2 2.5 2.8 3 3.3 3.6 4 4.5 5 5.5 6 6.5 7 7.5 8 8.5 9 9.5'
-do for [power = int(floor(log10(ips_min))) - 1:int(ceil(log10(ips_max))) + 1] {
+every = int(ceil(decades * (0.15 + 0.07 * digits_of(ips_max)) / width + 0.01))
+first_power = int(floor(log10(ips_min))) - 1
+do for [power = first_power:int(ceil(log10(ips_max))) + 1:every] {
     do for [digit in digits] {
         set xtics add (sprintf('%.10g', digit * 10.0 ** power) digit * 10.0 ** power)
     }

@@ -38,13 +38,14 @@ load folder . 'rows.gp'
 side = widest * 1.15 > 2 ? widest * 1.15 : 2
 set xrange [-side:side]
 set format x '%+g%%'
-# As many tics as there is room for.
+# As many numbers as there is room for, and one at least to each side.
 room = (page_width - left_margin - right_margin) / 0.55
 step = 0.5
 do for [next in '1 2 5 10 20 50'] {
-    if (2 * side / step > room) { step = real(next) }
+    if (2 * side / step > room && real(next) <= side) { step = real(next) }
 }
 set xtics step offset 0, lift
+set xtics add ('0%%' 0)
 set xlabel 'beside the mean of the GPUs of a point' noenhanced offset 0, 0.4 + 1.6 * lift
 do for [i = 1:n_rows] {
     set label 6000 + i texts[i] \

@@ -34,7 +34,7 @@ set palette defined (0 '#440154', 1 '#472D7B', 2 '#3B528B', 3 '#2C728E', 4 '#219
 set cbrange [0:top]
 set colorbox user origin screen across(page_width - right_margin + 0.2), screen up(plot_bottom) \
     size screen across(0.14), screen up(plot_height)
-set cbtics font legend_font scale 0.4
+set cbtics round_step(0.24 * top / plot_height) font legend_font scale 0.4
 set format cb top >= 10 ? '%.0f' : '%g'
 
 unset grid

@@ -25,5 +25,5 @@ plot $front using 1:2 with steps linecolor rgb ideal_colour linewidth 0.8 notitl
      for [i = 1:n_series] sprintf('$series_%d', i) using 1:2 with points \
          linecolor rgb series_colour(layout_of[i]) pointsize 0.7 \
          pointtype series_point(layout_of[i], variant_of[i]) notitle, \
-     $labels using 1:2:3 with labels font legend_font left offset 0.6, 0.6 noenhanced notitle
+     $labels using 1:2:3 with labels font legend_font right offset -0.6, 0.4 noenhanced notitle
 unset output

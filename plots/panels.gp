@@ -50,7 +50,9 @@ do for [p = 1:n_panels] {
         unset xlabel
     }
     if ((p - 1) % panel_columns == 0) { set ylabel ylabel noenhanced } else { unset ylabel }
-    set label 3 panel_titles[p] at graph 0.03, graph 0.95 left font text_font noenhanced boxed front
+    # The limit stands in the title, where it meets no data.
+    set label 3 panel_titles[p] . (limits[p] > 0 ? sprintf(', limit %g ms', limits[p]) : '') \
+        at graph 0.03, graph 0.95 left font text_font noenhanced boxed front
     if (emulated) {
         set label 2 'EMULATED GPU' at graph 0.5, graph 0.5 center rotate by 20 \
             font ',26' textcolor '#E2E2E2' back
@@ -58,8 +60,6 @@ do for [p = 1:n_panels] {
     if (limits[p] > 0) {
         set arrow 9 from graph 0, first limits[p] to graph 1, first limits[p] nohead \
             linecolor rgb '#404040' linewidth 1.1 dashtype 3 back
-        set label 9 sprintf('limit %g ms', limits[p]) at graph 0.985, first limits[p] right \
-            offset 0, 0.5 font text_font noenhanced front
     }
     c = 3 * p - 1
     f = 3 * n_panels + 2

@@ -17,6 +17,8 @@ n_entries = 4
 array entries[4] = ['control', 'observed', 'not observed', 'inconclusive']
 array entry_colours[4] = ['#000000', '#D55E00', '#0072B2', '#999999']
 array entry_shapes[4] = [7, 5, 9, 6]
+# Half of the last number of the axis, and its unit, may stand behind its end.
+right_margin = 0.35
 load folder . 'rows.gp'
 
 set logscale x

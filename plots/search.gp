@@ -45,14 +45,11 @@ do for [i = 1:n_marks] {
             set label 7000 + i mark_text[i] right
         }
     } else {
-        set label 7000 + i mark_text[i] at first mark_x[i], first mark_y[i] \
-            offset character 0.8, 0.3 rotate by 35 font legend_font noenhanced textcolor '#555555'
-        # At the right edge there is room before the point only; two beside each other are kept apart.
-        if (is_right) {
-            is_beside = i > 1 && abs(mark_y[i] - mark_y[i > 1 ? i - 1 : 1]) < 0.05 * y_most
-            set label 7000 + i mark_text[i] right norotate \
-                offset character -0.8, is_beside ? 1.1 : 0.2
-        }
+        # Upright: there is one point in each place of the order. High ones have their text below.
+        is_high = mark_y[i] > 0.7 * y_most
+        set label 7000 + i mark_text[i] at first mark_x[i], first mark_y[i] rotate by 90 \
+            offset character 0, is_high ? -0.8 : 0.8 font legend_font noenhanced textcolor '#555555'
+        if (is_high) { set label 7000 + i mark_text[i] right }
     }
 }
 

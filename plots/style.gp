@@ -66,9 +66,9 @@ longest = strlen(ideal_title)
 do for [i = 1:n_entries] {
     if (strlen(entries[i]) > longest) { longest = strlen(entries[i]) }
 }
-entry_width = sample_width + longest * character + 0.15
+entry_width = sample_width + longest * character + 0.25
 if (!exists('legend_below')) { legend_below = 0 }
-legend_right = !legend_below && n_entries > 0 && n_entries <= 12 + has_ideal && entry_width <= 2.3
+legend_right = !legend_below && n_entries > 0 && n_entries <= 12 + has_ideal && entry_width <= 2.4
 legend_columns = legend_right ? 1 : int((page_width - 0.1) / entry_width)
 if (legend_columns < 1) { legend_columns = 1 }
 if (legend_columns > n_entries) { legend_columns = n_entries > 0 ? n_entries : 1 }

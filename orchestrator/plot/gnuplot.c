@@ -91,7 +91,7 @@ static size_t line_bytes(const char *text)
     for (; text[i] != '\0'; i++) {
         bool starts_character = ((unsigned char)text[i] & 0xc0) != 0x80;
         if (starts_character && characters++ == LINE_CHARACTERS) {
-            if (last_pause > i / 2)
+            if (last_pause > i * 3 / 4)
                 return last_pause;
             return last_space > 0 ? last_space : i;
         }

@@ -6,15 +6,17 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/json.h"
+#include "common/text.h"
 #include "orchestrator/plot/series.h"
 
 /* So far apart two throughputs, or two numbers of CPUs, count as different. */
 #define FRONT_STEP 0.01
 
-/* What a label takes of the axes. */
-#define LABEL_WIDTH 0.08
+/* What a label's character, and a label, take of the axes. */
+#define LABEL_CHARACTER 0.014
 #define LABEL_HEIGHT 0.05
 
 static double ips_of(const struct series_row *row)
@@ -64,20 +66,29 @@ static size_t find_front(const struct series_row **rows, size_t count)
     return front;
 }
 
-/* Those that have room, the best first. */
+/* Those that have room, the best first, and of several of one layout the best. They end at their
+ * points: to the left of the front, and above it, nothing is drawn. */
 static void write_labels(FILE *file, const struct series_row **front, size_t count, double cpus_max,
                          double throughput_max)
 {
     const struct series_row *before = NULL;
+    char shape_before[POINT_SHAPE_BYTES] = "";
+    double width_before = 0;
     fputs("# CPUs, iterations/s, layout\n$labels << EOD\n", file);
     for (size_t i = count; i-- > 0;) {
         char shape[POINT_SHAPE_BYTES];
-        if (before && before->x - front[i]->x < LABEL_WIDTH * cpus_max &&
-            ips_of(before) - ips_of(front[i]) < LABEL_HEIGHT * throughput_max)
+        point_shape(front[i]->point, shape);
+        double width = LABEL_CHARACTER * (double)(text_columns(shape) + 1) * cpus_max;
+        bool meets = before && before->x - front[i]->x < width_before &&
+                     ips_of(before) - ips_of(front[i]) < LABEL_HEIGHT * throughput_max;
+        if (meets || strcmp(shape, shape_before) == 0)
             continue;
         before = front[i];
-        fprintf(file, "%.6g %.6g %s\n", before->x, ips_of(before),
-                point_shape(before->point, shape));
+        width_before = width;
+        strcpy(shape_before, shape);
+        /* Without room to the left of its point it stands above. */
+        double raise = before->x < width ? 0.5 * LABEL_HEIGHT * throughput_max : 0;
+        fprintf(file, "%.6g %.6g %s\n", fmax(before->x, width), ips_of(before) + raise, shape);
     }
     fputs("EOD\n", file);
 }
