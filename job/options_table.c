@@ -519,6 +519,10 @@ const struct option_row option_table[OPTION_COUNT] = {
              {"probe-series", "those arms that differ in one number"},
              {"all", "each of them; --output is a directory"}),
      0, 0, "throughput", NULL, OUT, "What to draw."},
+    {OPTION_WIDTH, "width", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_PLOT, NULL, 0, 0, "7in",
+     "WIDTH", OUT,
+     "Of the picture, in in, mm or cm: that of a paper's column, 3.3in or 84mm, in which\n"
+     "its text is as large as the paper's. Figures with a row for each point take 7in."},
     {OPTION_EXPLAINED, "explained", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_PLOT, NULL, 0, 0,
      NULL, "FILE", OUT,
      "What 'mpsweep explain RESULTS --format json' printed: for the ceilings, in\n"

@@ -49,7 +49,8 @@ do for [i = 1:n_threads] { set ytics add (sprintf('%d', threads[i]) i) }
 set xlabel 'processes' noenhanced offset 0, 0.4 + 1.6 * lift
 set ylabel 'threads a process' noenhanced
 
-value_size = n_processes <= 14 ? 7.5 : n_processes <= 20 ? 6 : 4.5
+value_room = plot_width / n_processes
+value_size = value_room > 0.365 ? 7.5 : value_room > 0.26 ? 6 : 4.5
 value_font = sprintf(',%g', value_size)
 half = 0.47
 # Of two lines in a cell.

@@ -1,9 +1,10 @@
 # Common to figures of several panels: load it after the data. A panel each for the columns of
 # $values_N, over the same x and the same logarithmic axis.
 
-panel_columns = n_panels > 1 ? 2 : 1
-panel_rows = (n_panels + 1) / 2
-panel_height = n_panels > 2 ? 2.1 : 2.9
+is_column = exists('page_width') && page_width < 5
+panel_columns = n_panels > 1 && !is_column ? 2 : 1
+panel_rows = (n_panels + panel_columns - 1) / panel_columns
+panel_height = is_column ? 1.5 : n_panels > 2 ? 2.1 : 2.9
 panel_gap = 0.36
 plot_height = panel_rows * panel_height + (panel_rows - 1) * panel_gap
 legend_below = 1

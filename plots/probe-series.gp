@@ -12,7 +12,7 @@ while (strlen(folder) > 0 && folder[strlen(folder):] ne '/') {
 }
 load data
 
-panel_height = 2.7
+panel_height = exists('page_width') && page_width < 5 ? 1.8 : 2.7
 panel_gap = 0.6
 plot_height = n_panels * panel_height + (n_panels - 1) * panel_gap
 legend_below = 1

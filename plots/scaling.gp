@@ -15,12 +15,19 @@ load data
 has_ideal = 1
 legend_below = 1
 y_most = throughput_max * 1.12
+# In a column the panels stand below each other.
+is_column = exists('page_width') && page_width < 5
+panel_height = is_column ? 2.0 : 3.3
+panel_gap = 0.55
+plot_height = is_column && has_efficiency ? 2 * panel_height + panel_gap : panel_height
 load folder . 'style.gp'
 
 panel_between = 0.72
-panel_width = has_efficiency ? (page_width - left_margin - right_margin - panel_between) / 2 : \
+panel_width = has_efficiency && !is_column ? \
+    (page_width - left_margin - right_margin - panel_between) / 2 : \
     page_width - left_margin - right_margin
-panel_left(p) = left_margin + (p - 1) * (panel_width + panel_between)
+panel_left(p) = left_margin + (is_column ? 0 : (p - 1) * (panel_width + panel_between))
+panel_bottom(p) = plot_bottom + (is_column && has_efficiency ? (2 - p) * (panel_height + panel_gap) : 0)
 
 set xlabel 'GPUs' noenhanced offset 0, 0.4 + 1.6 * lift
 set xrange [0:gpus_max * 1.06]
@@ -29,6 +36,8 @@ set multiplot
 
 set lmargin at screen across(panel_left(1))
 set rmargin at screen across(panel_left(1) + panel_width)
+set bmargin at screen up(panel_bottom(1))
+set tmargin at screen up(panel_bottom(1) + panel_height)
 set ylabel 'throughput of all GPUs (iterations/s)' noenhanced
 set yrange [0:y_most]
 set format y throughput_max >= 10 ? '%.0f' : '%g'
@@ -52,6 +61,8 @@ unset arrow
 if (has_efficiency) {
     set lmargin at screen across(panel_left(2))
     set rmargin at screen across(panel_left(2) + panel_width)
+    set bmargin at screen up(panel_bottom(2))
+    set tmargin at screen up(panel_bottom(2) + panel_height)
     set ylabel 'efficiency against one GPU (%)' noenhanced
     low = efficiency_min > 100 ? 100 : efficiency_min
     high = efficiency_max < 100 ? 100 : efficiency_max

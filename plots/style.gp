@@ -1,7 +1,8 @@
 # Common to all figures: the page, its fonts and colours, and how series are distinguished.
 #
 # A figure's script names `output`, loads its data, then this file, and plots. The data sets
-# n_series with titles, layout_of and variant_of; n_captions with captions; title; emulated.
+# n_series with titles, layout_of and variant_of; the two paragraphs of the caption; title; emulated;
+# page_width, which is that of a paper's column where it is narrow.
 # Lengths are inches, font sizes points.
 #
 # A figure whose legend is not one line per series sets legend_form to 'boxes', 'points' or 'none', and
@@ -28,16 +29,16 @@ series_point(l, v) = v == 1 ? filled[l] : v == 2 ? hollow[l] : v <= 5 ? v - 2 : 
     hollow[(l + v - 6) % 6 + 1]
 
 # The page, from top to bottom: title, plot, axis, legend if it is below, caption.
-font_size = 9
-legend_size = 7.5
-caption_size = 7
+if (!exists('page_width')) { page_width = 7.0 }
+is_narrow = page_width < 5
+font_size = is_narrow ? 8 : 9
+legend_size = is_narrow ? 7 : 7.5
+caption_size = is_narrow ? 6.5 : 7
 text_font = sprintf(',%d', font_size)
 legend_font = sprintf(',%g', legend_size)
-title_font = sprintf(',%d', font_size + 2)
-caption_font = sprintf(',%d', caption_size)
-page_width = 7.0
+caption_font = sprintf(',%g', caption_size)
 title_height = 0.36
-if (!exists('plot_height')) { plot_height = 3.3 }
+if (!exists('plot_height')) { plot_height = is_narrow ? 0.64 * page_width : 3.3 }
 axis_height = 0.48
 # Room for numbers of five digits beside the label of the axis.
 if (!exists('left_margin')) { left_margin = exists('y_most') && y_most >= 10000 ? 0.9 : 0.78 }
@@ -68,12 +69,38 @@ do for [i = 1:n_entries] {
 }
 entry_width = sample_width + longest * character + 0.25
 if (!exists('legend_below')) { legend_below = 0 }
-legend_right = !legend_below && n_entries > 0 && n_entries <= 12 + has_ideal && entry_width <= 2.4
+legend_right = !legend_below && n_entries > 0 && n_entries <= 12 + has_ideal && entry_width <= 0.343 * page_width
 legend_columns = legend_right ? 1 : int((page_width - 0.1) / entry_width)
 if (legend_columns < 1) { legend_columns = 1 }
 if (legend_columns > n_entries) { legend_columns = n_entries > 0 ? n_entries : 1 }
 legend_rows = int(ceil(1.0 * n_entries / legend_columns))
 legend_height = legend_right || n_entries == 0 ? 0 : legend_rows * legend_step + 0.1
+
+# A line of the caption has as many words as fit, and ends behind a comma or a stop if one is near its
+# end.
+line_most = int(122 * page_width / 7.0 * 7 / caption_size)
+array captions[40]
+n_captions = 0
+do for [p = 1:2] {
+    rest = paragraphs[p]
+    while (strlen(rest) > 0 && n_captions < 40) {
+        end = strlen(rest)
+        if (end > line_most) {
+            space = 0
+            pause = 0
+            do for [i = 2:line_most + 1] {
+                if (rest[i:i] eq ' ') {
+                    space = i
+                    if (strstrt(',;.', rest[i - 1:i - 1]) > 0) { pause = i }
+                }
+            }
+            end = pause > line_most * 3 / 4 ? pause : space > 0 ? space : line_most
+        }
+        n_captions = n_captions + 1
+        captions[n_captions] = rest[1:end]
+        rest = rest[end + 1:]
+    }
+}
 caption_height = n_captions * caption_step + 0.1
 page_height = title_height + plot_height + axis_height + legend_height + caption_height
 
@@ -168,8 +195,11 @@ do for [i = 1:n_entries] {
     }
 }
 
+if (is_narrow) { title_left = 0.1 }
 if (!exists('title_left')) { title_left = left_margin }
 if (emulated && exists('is_filled')) { title = title . ' (EMULATED GPU)' }
+title_most = (page_width - title_left - 0.1) * 72 / (0.57 * strlen(title))
+title_font = sprintf(',%g', title_most < font_size + 2 ? title_most : font_size + 2)
 set label 1 title at screen across(title_left), up(page_height - 0.2) \
     font title_font noenhanced
 do for [i = 1:n_captions] {

@@ -13,8 +13,7 @@
 #include "files/atomic_file.h"
 #include "orchestrator/results/origin.h"
 
-#define LINE_CHARACTERS 122 /* of the caption, at the script's width and font size */
-#define PARAGRAPH_LINES 6
+#define PARAGRAPH_BYTES 800 /* of the caption */
 #define GNUPLOT_LIMIT_NS (60 * NS_PER_S)
 #define PICTURE_BYTES_MOST ((size_t)128 << 20)
 
@@ -80,53 +79,12 @@ void plot_write_item(FILE *file, const char *name, size_t number, const char *te
     fputc('\n', file);
 }
 
-/* Bytes of the next line: as many words as fit, cut behind a comma or a stop if one is near the
- * end, or a piece of a word that is too long. */
-static size_t line_bytes(const char *text)
+/* What the script breaks into lines. */
+static void write_paragraph(FILE *file, size_t number, const char *text)
 {
-    size_t characters = 0;
-    size_t last_space = 0;
-    size_t last_pause = 0;
-    size_t i = 0;
-    for (; text[i] != '\0'; i++) {
-        bool starts_character = ((unsigned char)text[i] & 0xc0) != 0x80;
-        if (starts_character && characters++ == LINE_CHARACTERS) {
-            if (last_pause > i * 3 / 4)
-                return last_pause;
-            return last_space > 0 ? last_space : i;
-        }
-        if (text[i] != ' ' || i == 0)
-            continue;
-        last_space = i;
-        if (strchr(",;.", text[i - 1]) != NULL)
-            last_pause = i;
-    }
-    return i;
-}
-
-/* captions[1..n_captions]: paragraphs, ended by NULL, broken into lines that fit the figure. */
-static void write_captions(FILE *file, const char *const *paragraphs)
-{
-    /* Twice: gnuplot wants the length of an array first. */
-    for (int pass = 0; pass < 2; pass++) {
-        int count = 0;
-        for (const char *const *next = paragraphs; *next != NULL; next++) {
-            const char *text = *next;
-            for (int line = 0; *text != '\0' && line < PARAGRAPH_LINES; line++) {
-                size_t bytes = line_bytes(text);
-                count++;
-                if (pass == 1) {
-                    fprintf(file, "captions[%d] = ", count);
-                    write_quoted(file, text, bytes);
-                    fputc('\n', file);
-                }
-                text += bytes;
-                text += strspn(text, " ");
-            }
-        }
-        if (pass == 0)
-            fprintf(file, "n_captions = %d\narray captions[%d]\n", count, count > 0 ? count : 1);
-    }
+    char paragraph[PARAGRAPH_BYTES];
+    snprintf(paragraph, sizeof paragraph, "%s", text);
+    plot_write_item(file, "paragraphs", number, paragraph);
 }
 
 static const char *string_or(const json_t *object, const char *key, const char *otherwise)
@@ -180,7 +138,9 @@ enum status plot_write_heading(FILE *file, const char *figure, const char *title
             figure, figure);
     plot_write_text(file, "title", title);
     fprintf(file, "emulated = %d\n", origin_is_emulated(header) ? 1 : 0);
-    write_captions(file, (const char *const[]){machine, notes, NULL});
+    fputs("array paragraphs[2]\n", file);
+    write_paragraph(file, 1, machine);
+    write_paragraph(file, 2, notes);
     free(machine);
     return STATUS_OK;
 }

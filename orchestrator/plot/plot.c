@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -9,27 +10,33 @@
 #include "orchestrator/plot/internal.h"
 #include "orchestrator/results/fields.h"
 
+/* Inches. */
+#define WIDTH_LEAST 2.5
+#define WIDTH_MOST 20
+#define WIDTH_DEFAULT 7
+
 /* The script plots/NAME.gp draws what write() writes. */
 struct figure {
     const char *name;
     plot_write *write;
     bool is_explained; /* write() needs plot_explain() */
+    bool has_rows;     /* with their labels on the left, which take half of a page */
 };
 
 static const struct figure figures[] = {
-    {"throughput", plot_throughput_write, false},
-    {"latency", plot_latency_write, false},
-    {"phases", plot_phases_write, false},
-    {"launch", plot_launch_write, false},
-    {"heatmap", plot_heatmap_write, false},
-    {"host", plot_host_write, false},
-    {"scaling", plot_scaling_write, false},
-    {"gpus", plot_gpus_write, false},
-    {"ceilings", plot_ceilings_write, true},
-    {"search", plot_search_write, false},
-    {"fleet", plot_fleet_write, false},
-    {"probe", plot_probe_write, false},
-    {"probe-series", plot_probe_series_write, false},
+    {"throughput", plot_throughput_write, false, false},
+    {"latency", plot_latency_write, false, false},
+    {"phases", plot_phases_write, false, true},
+    {"launch", plot_launch_write, false, false},
+    {"heatmap", plot_heatmap_write, false, false},
+    {"host", plot_host_write, false, false},
+    {"scaling", plot_scaling_write, false, false},
+    {"gpus", plot_gpus_write, false, true},
+    {"ceilings", plot_ceilings_write, true, true},
+    {"search", plot_search_write, false, false},
+    {"fleet", plot_fleet_write, false, false},
+    {"probe", plot_probe_write, false, true},
+    {"probe-series", plot_probe_series_write, false, false},
 };
 
 #define FIGURE_COUNT (sizeof figures / sizeof *figures)
@@ -39,6 +46,7 @@ struct request {
     const char *output;    /* of all figures a directory, which is made */
     const char *explained; /* what explain printed, for the ceilings; NULL: computed from the
                             * calibrations in the results */
+    double width_inches;
 };
 
 static const struct figure *find_figure(const char *name)
@@ -54,14 +62,42 @@ static enum status output_error(const char *output, int error)
     return status_set(STATUS_SYSTEM, "cannot write '%s': %s", output, strerror(error));
 }
 
+static enum status parse_width(const char *text, double *inches)
+{
+    static const struct {
+        const char *name;
+        double inches;
+    } units[] = {{"in", 1}, {"mm", 1 / 25.4}, {"cm", 1 / 2.54}};
+    char *unit;
+    double number = strtod(text, &unit);
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        double width = number * units[i].inches;
+        if (strcmp(unit, units[i].name) != 0 || !(width >= WIDTH_LEAST && width <= WIDTH_MOST))
+            continue;
+        *inches = width;
+        return STATUS_OK;
+    }
+    return status_set(STATUS_USAGE,
+                      "'%s' is not a width: it is 3.3in, 84mm or 8.4cm, from %gin to %din", text,
+                      WIDTH_LEAST, WIDTH_MOST);
+}
+
 /* What the figure's writer needs, and where it writes to. */
 static enum status begin(const struct figure *figure, const struct request *request,
                          const struct results *results, struct text_stream *data)
 {
     enum status status = STATUS_OK;
+    if (figure->has_rows && request->width_inches < WIDTH_DEFAULT)
+        return status_set(STATUS_USAGE,
+                          "the figure '%s' has a row for each point: it takes %din or more",
+                          figure->name, WIDTH_DEFAULT);
     if (figure->is_explained)
         status = plot_explain(results, request->results, request->explained);
-    return status == STATUS_OK ? plot_begin(data) : status;
+    if (status == STATUS_OK)
+        status = plot_begin(data);
+    if (status == STATUS_OK)
+        fprintf(data->file, "page_width = %.5g\n", request->width_inches);
+    return status;
 }
 
 static enum status draw_one(const struct figure *figure, const struct request *request,
@@ -79,7 +115,7 @@ enum status plot_svg(const struct results *results, const char *path, const char
                      char **out)
 {
     struct text_stream data;
-    const struct request request = {.results = path};
+    const struct request request = {.results = path, .width_inches = WIDTH_DEFAULT};
     const struct figure *row = find_figure(figure);
     if (!row)
         return status_set(STATUS_USAGE, "there is no figure '%s'", figure);
@@ -120,14 +156,16 @@ static enum status draw_all(const struct request *request, const struct results 
 int plot_command(const struct invocation *invocation)
 {
     const struct options *options = invocation->options;
-    const struct request request = {
+    struct request request = {
         .results = invocation->operands[0],
         .output = options_text(options, OPTION_OUTPUT),
         .explained = options_text(options, OPTION_EXPLAINED),
     };
     const struct figure *figure = find_figure(options_text(options, OPTION_FIGURE));
     struct results results = {0};
-    enum status status = figure != NULL ? plot_check_output(request.output) : STATUS_OK;
+    enum status status = parse_width(options_text(options, OPTION_WIDTH), &request.width_inches);
+    if (status == STATUS_OK && figure != NULL)
+        status = plot_check_output(request.output);
     if (status == STATUS_OK)
         status = results_load(request.results, fields_of_figures, &results);
     if (status == STATUS_OK)

@@ -537,3 +537,35 @@ L
   expect 1 "$MPSWEEP" plot r.jsonl --figure all -o missing/figures
   says "cannot write 'missing/figures': No such file or directory"
 }
+
+@test "a width: the picture's, with text of a paper's size" {
+  needs_gnuplot
+  local figure width
+  file r.jsonl '.host = "a-host-of-a-long-name-in-a-cluster"' <<'P'
+{"threads": 1, "cpu": {"in_use": 1}, "tune": {"first": 1}}
+{"threads": 8, "gpus": 2, "cpu": {"in_use": 2}, "tune": {"first": 2}, "per_gpu": [{"gpu": 0, "throughput_ips": 500}, {"gpu": 1, "throughput_ips": 500}]}
+{"threads": 8, "cpu": {"in_use": 2}, "tune": {"first": 3}}
+P
+  for figure in throughput latency launch heatmap host scaling search; do
+    draws "$figure" r.jsonl --width 84mm || fail "$figure"
+    grep -q 'viewBox="0 0 238 ' a.svg || fail "$figure: $(grep viewBox a.svg)"
+    # No line of the caption is longer than the page, and its end is there.
+    [ "$(grep -A1 'font-size="6.50"' a.svg | sed -n 's/.*<text>\(.*\)<\/text>/\1/p' | wc -L)" -le 64 ] || fail "$figure"
+    shows 'mpsweep 0.1.0'
+  done
+  for width in 3.31in 8.4cm; do
+    expect 0 "$MPSWEEP" plot r.jsonl --width $width -o a.svg
+    grep -q 'viewBox="0 0 238 ' a.svg
+  done
+  expect 0 "$MPSWEEP" plot r.jsonl -o a.svg
+  grep -q 'viewBox="0 0 504 ' a.svg
+  # Labels of rows need their page.
+  refused "the figure 'phases' has a row for each point: it takes 7in or more" \
+    "$MPSWEEP" plot r.jsonl --figure phases --width 84mm -o b.svg
+  draws phases r.jsonl --width 8in
+  for width in 3.3 in 3.3inch 2in 21in -3in nanmm; do
+    refused "'$width' is not a width: it is 3.3in, 84mm or 8.4cm, from 2.5in to 20in" \
+      "$MPSWEEP" plot r.jsonl --width "$width" -o b.svg
+  done
+  [ ! -e b.svg ]
+}
