@@ -18,21 +18,32 @@ array entry_shapes[3] = [7, 5, 5]
 legend_form = 'points'
 legend_below = 1
 n_entries = 3
+# Few nodes have their names below them, aslant where they would meet; of many only those that stand
+# out have one.
+set encoding utf8
+few = n_nodes <= 16
+longest_name = 0
+if (few) {
+    do for [i = 1:n_nodes] {
+        if (strlen(names[i]) > longest_name) { longest_name = strlen(names[i]) }
+    }
+}
+is_aslant = (longest_name + 2) * 0.0583 * n_nodes > 6
+slant = longest_name > 18 ? 60 : 30
+if (is_aslant) { axis_height = 0.3 + 0.0583 * longest_name * sin(slant * pi / 180) }
 load folder . 'style.gp'
 
-set xlabel xlabel noenhanced offset 0, 0.4 + 1.6 * lift
+if (!is_aslant) { set xlabel xlabel noenhanced offset 0, 0.4 + 1.6 * lift }
 set ylabel ylabel noenhanced
 set xrange [-0.5 - 0.02 * n_nodes:n_nodes - 0.5 + 0.02 * n_nodes]
 span = ratio_max - ratio_min
 set yrange [ratio_min - 0.06 * span:ratio_max + 0.12 * span]
 set format y '%.3g'
 
-# Few nodes have their names below them; of many only those that stand out have one.
-few = n_nodes <= 16
 if (few) {
-    set xtics ()
+    set xtics () noenhanced font legend_font offset 0, is_aslant ? 0 : lift
     do for [i = 1:n_nodes] { set xtics add (names[i] i - 1) }
-    set xtics rotate by (n_nodes > 6 ? -20 : 0) noenhanced font legend_font
+    if (is_aslant) { set xtics rotate by slant right }
 } else {
     do for [i = 1:n_marks] {
         is_right = mark_x[i] > 0.75 * n_nodes
@@ -47,8 +58,7 @@ size = n_nodes > 200 ? 0.35 : n_nodes > 60 ? 0.5 : 0.8
 set object 1 rectangle from graph 0, first limit_low to graph 1, first limit_high \
     fillcolor rgb '#F2F2F2' fillstyle solid noborder behind
 plot 1 with lines linecolor rgb '#888888' linewidth 0.8 notitle, \
-     $nodes using 1:2:3:4 with yerrorbars linecolor rgb entry_colours[3] linewidth 0.8 \
-         pointtype 0 pointsize 0 notitle, \
+     $nodes using 1:3:(0):($4 - $3) @error_bars linecolor rgb entry_colours[3], \
      $nodes using ($5 == 0 ? $1 : NaN):2 with points linecolor rgb entry_colours[1] \
          pointtype 7 pointsize size notitle, \
      $nodes using ($5 == 1 ? $1 : NaN):2 with points linecolor rgb entry_colours[2] \

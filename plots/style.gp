@@ -7,9 +7,9 @@
 #
 # A figure whose legend is not one line per series sets legend_form to 'boxes', 'points' or 'none', and
 # n_entries with entries and entry_colours, for points entry_shapes. It may also set plot_height,
-# left_margin, right_margin, title_left, legend_below, has_ideal and ideal_title; n_named, how many of
-# the series the legend names; has_lines = 0 leaves the lines of series out of the legend; is_filled
-# means that what it draws may hide the mark of an emulated GPU.
+# axis_height, left_margin, right_margin, title_left, legend_below, has_ideal and ideal_title; n_named,
+# how many of the series the legend names; has_lines = 0 leaves the lines of series out of the legend;
+# is_filled means that what it draws may hide the mark of an emulated GPU.
 
 set encoding utf8
 set minussign
@@ -39,7 +39,7 @@ legend_font = sprintf(',%g', legend_size)
 caption_font = sprintf(',%g', caption_size)
 title_height = 0.36
 if (!exists('plot_height')) { plot_height = is_narrow ? 0.64 * page_width : 3.3 }
-axis_height = 0.48
+if (!exists('axis_height')) { axis_height = 0.48 }
 # Room for numbers of five digits beside the label of the axis.
 if (!exists('left_margin')) { left_margin = exists('y_most') && y_most >= 10000 ? 0.9 : 0.78 }
 if (!exists('right_margin')) { right_margin = 0.15 }
@@ -208,6 +208,7 @@ do for [i = 1:n_captions] {
         font caption_font noenhanced textcolor '#333333'
 }
 if (emulated) {
+    # Within the plot, however low that is.
     set label 2 'EMULATED GPU' at graph 0.5, graph 0.5 center rotate by 28 \
-        font ',38' textcolor '#E2E2E2' back
+        font sprintf(',%g', plot_height < 2.4 ? 16 * plot_height : 38) textcolor '#E2E2E2' back
 }

@@ -479,6 +479,31 @@ P
   hides '>2000<'
 }
 
+@test "fleet: names that would meet have room below the axis" {
+  needs_gnuplot
+  local name height
+  for name in n gpu-node-of-a-cluster; do
+    file r.jsonl </dev/null
+    jq -nc --arg name $name '{type: "fleet", limit_rel: 0.03, standing_out: 0, nodes: [range(12)
+      | {node: ., host: "\($name)\(.)", ratio: 1, quartiles: [0.99, 1.01], stands_out: false}]}' >>r.jsonl
+    draws fleet r.jsonl
+    shows ">${name}11<"
+    height+=" $(sed -n 's/.*viewBox="0 0 504 \([0-9]*\)".*/\1/p' a.svg)"
+  done
+  read -ra height <<<"$height"
+  [ "${height[1]}" -gt "$((height[0] + 50))" ] || fail "${height[*]}"
+  grep -q 'rotate(-60' a.svg
+}
+
+@test "a low plot has a low mark of an emulated GPU" {
+  needs_gnuplot
+  file r.jsonl '.gpu.emulated = true' <<<'{}'
+  draws phases r.jsonl
+  grep -B2 '>EMULATED GPU<' a.svg | grep -q 'font-size="4.80"'
+  draws throughput r.jsonl
+  grep -B2 '>EMULATED GPU<' a.svg | grep -q 'font-size="38.00"'
+}
+
 @test "long labels of rows keep what distinguishes them" {
   needs_gnuplot
   file r.jsonl <<'P'
