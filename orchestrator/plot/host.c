@@ -78,17 +78,14 @@ static void write_labels(FILE *file, const struct series_row **front, size_t cou
     for (size_t i = count; i-- > 0;) {
         char shape[POINT_SHAPE_BYTES];
         point_shape(front[i]->point, shape);
-        double width = LABEL_CHARACTER * (double)(text_columns(shape) + 1) * cpus_max;
         bool meets = before && before->x - front[i]->x < width_before &&
                      ips_of(before) - ips_of(front[i]) < LABEL_HEIGHT * throughput_max;
         if (meets || strcmp(shape, shape_before) == 0)
             continue;
         before = front[i];
-        width_before = width;
+        width_before = LABEL_CHARACTER * (double)(text_columns(shape) + 1) * cpus_max;
         strcpy(shape_before, shape);
-        /* Without room to the left of its point it stands above. */
-        double raise = before->x < width ? 0.5 * LABEL_HEIGHT * throughput_max : 0;
-        fprintf(file, "%.6g %.6g %s\n", fmax(before->x, width), ips_of(before) + raise, shape);
+        fprintf(file, "%.6g %.6g %s\n", before->x, ips_of(before), shape);
     }
     fputs("EOD\n", file);
 }

@@ -284,12 +284,11 @@ P
 2.1 9100
 6 9200
 F
-  # Where there is no room for both, the better one has a label; one that would cross the axis stands
-  # above its point.
+  # Where there is no room for both, the better one has a label.
   diff - <(sed -n '/^\$labels/,/^EOD/p' a.gp | sed '1d;$d') <<'L'
 6 9200 1×3×64
 2.1 9100 1×2×64
-1.12 2330 1×65
+0.502 2100 1×65
 L
   grep -qx '16 3000' a.gp
   grep -qx '2 9080' a.gp
@@ -469,6 +468,11 @@ P
   draws search r.jsonl
   shows '>1×1<' '>N threads<' '>best: threads 1×3<'
   [ "$(grep -c 'rotate(-90' a.svg)" -eq 3 ]
+  # In a long search they have no room beside each other: the first one stays.
+  sed -i '/"tune":{"first":3/s/"first":3/"first":300/' r.jsonl
+  draws search r.jsonl
+  shows '>1×1<'
+  hides '>N threads<'
 }
 
 @test "heatmap: a map of few rows has few numbers beside its colours" {
