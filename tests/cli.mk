@@ -25,6 +25,7 @@ cli_tests = \
     tests/cli/mps_failures.bats \
     tests/cli/emit_run.bats \
     tests/cli/program_streams.bats \
+    tests/cli/help.bats \
     tests/cli/usage.bats \
     tests/cli/report.bats \
     tests/cli/described.bats \

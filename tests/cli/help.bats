@@ -1,0 +1,262 @@
+#!/usr/bin/env bats
+# Help, manual pages, and that each option in them is taken.
+
+load helper
+
+@test "no arguments: help on standard error" {
+  expect 1 "$MPSWEEP"
+  [ ! -s out ]
+  grep -q '^  mpsweep sweep  ' err
+  grep -q '^  mpsweep doctor  ' err
+}
+
+@test "help on standard output when it is asked for" {
+  for words in help --help -h --help-all; do
+    expect 0 "$MPSWEEP" $words
+    [ ! -s err ]
+    grep -q '^  mpsweep plot  ' out
+  done
+}
+
+# fits_a_screen FILE
+fits_a_screen() {
+  [ "$(wc -l <"$1")" -le 56 ] || fail "$(wc -l <"$1") lines"
+  [ "$(wc -L <"$1")" -le 100 ] || fail "$(awk 'length > 100' "$1")"
+}
+
+@test "help is a screen, with the name of each option; --help-all is all of it" {
+  local command option
+  expect 0 "$MPSWEEP" --help
+  fits_a_screen out
+  for command in sweep tune trace; do
+    expect 0 "$MPSWEEP" $command --help
+    fits_a_screen out
+    cp out short
+    expect 0 "$MPSWEEP" $command --help-all
+    [ "$(wc -L <out)" -le 100 ] || fail "$(awk 'length > 100' out)"
+    [ "$(wc -l <out)" -gt 100 ]
+    for option in $(sed -nE 's/^  (-., |    )(--[a-z0-9-]+).*/\2/p' out); do
+      grep -qE -- "(^| )$option( |\$)" short || fail "$command --help lacks $option"
+    done
+    grep -q "^  mpsweep $command --help-all " short
+    expect 0 "$MPSWEEP" help $command
+    cmp out short
+  done
+  # Few options are shown as they are.
+  expect 0 "$MPSWEEP" doctor --help
+  cp out short
+  expect 0 "$MPSWEEP" doctor --help-all
+  cmp out short
+}
+
+@test "the version names the commit, and what the build has" {
+  local word commit
+  for word in --version -V version; do
+    expect 0 "$MPSWEEP" $word
+    [ "$(cut -c1-9 out | tr -s ' \n' ' ')" = "$(printf 'mpsweep %s commit CUDA kernels servers ' \
+      "$(sed -n '1s/^mpsweep \(.\).*/\1/p' out)")" ] || fail "$(cat out)"
+    head -1 out | grep -qxE 'mpsweep [0-9]+\.[0-9]+\.[0-9]+'
+  done
+  commit=$(sed -n 's/^commit *//p' out)
+  grep -qxE '[0-9a-f]{12}|not known' <<<"$commit"
+}
+
+@test "help about a word: a command, an option, a value" {
+  expect 0 "$MPSWEEP" help sweep
+  grep -q '^mpsweep sweep \[JOBFILE\]' out
+  local word
+  for word in axes axis; do
+    expect 0 "$MPSWEEP" help $word
+    grep -q -- '--streams N' out
+  done
+  for word in rate --rate; do
+    expect 0 "$MPSWEEP" help $word
+    [ "$(head -1 out)" = "sweep, tune, trace" ]
+    grep -q -- '--rate closed|R|max-under-pN=TIME' out
+  done
+  # What is an option of two kinds has both.
+  expect 0 "$MPSWEEP" help target
+  [ "$(head -1 out)" = emit ]
+  expect 0 "$MPSWEEP" help pageable
+  grep -q -- '--memory pinned|pageable' out
+  expect 0 "$MPSWEEP" help axes
+  diff <(grep -E '^ +(-., )?--' out | grep -v ' \*$') /dev/null
+  [ "$(grep -cE -- ' --.* \*$' out)" -gt 20 ]
+  expect 0 "$MPSWEEP" help format
+  [ "$(grep -c -- '--format' out)" -gt 2 ]
+  refused "'frobnicate' is not a command, option or value that help knows: 'mpsweep help' lists" "$MPSWEEP" help frobnicate
+  refused "'rat' is not a command, option or value that help knows; did you mean 'rate'\?" "$MPSWEEP" help rat
+  refused "'fair' is not a command, option or value that help knows: " "$MPSWEEP" help fair
+}
+
+# -- help and manual -------------------------------------------------------------------------------
+
+table_names() {
+  sed -nE 's/^ *\{OPTION_[A-Z0-9_]+, "([^"]+)",.*/\1/p' \
+    "$MPSWEEP_SOURCE_DIR/job/options_table.c"
+}
+
+# The options in a command's help: name, letter, rest of the line, with a character between them
+# that stands in none of them and, unlike white space, shows an empty one.
+SEPARATOR=$'\x1f'
+help_options() {
+  # shellcheck disable=SC2086 # a command of two words
+  "$MPSWEEP" $1 --help-all |
+    sed -nE "s/^  (-(.), |    )--([a-z0-9-]+)(.*)\$/\\3$SEPARATOR\\2$SEPARATOR\\4/p"
+}
+
+# The options that the manual lists for a command. A family's page names its commands behind each.
+manual_options() {
+  "$MPSWEEP" help --manual "${1%% *}" | sed 's/\\-/-/g' | awk -v command="$1" '
+    /^\.SH / { options = $2 == "OPTIONS" }
+    options && /^\.B / {
+      name = $0; sub(/^.*--/, "", name); sub(/ .*/, "", name)
+      if (command !~ / /) print name
+    }
+    /^\(.*\)$/ && index(", " substr($0, 2, length($0) - 2) ", ", ", " command ", ") { print name }'
+}
+
+@test "each option of the table is in the manual, and in the help of the commands that take it" {
+  [ "$(table_names | wc -l)" -gt 25 ]
+  local command commands=(sweep tune trace record explain plot report export compare merge emit probe doctor 'mps start' 'mps stop' 'mps status' 'mps run' 'mps env'
+    'slurm submit' 'slurm status' 'slurm collect')
+  diff <(table_names | sort -u) \
+    <(for command in "${commands[@]}"; do manual_options "$command"; done | sort -u)
+  for command in "${commands[@]}"; do
+    [ "$(manual_options "$command" | wc -l)" -ge 1 ]
+    diff <(manual_options "$command") <(help_options "$command" | cut -d "$SEPARATOR" -f 1)
+  done
+}
+
+# A value that an option must take, from its help: the default, the first choice, or ours.
+good_value() {
+  local name=$1 rest=$2
+  case $name in
+  device) echo emulated ;;
+  shard) echo 0/4 ;;
+  output) echo new.svg ;;
+  max-p99) echo 5ms ;;
+  stagger) echo 10ms ;;
+  point) echo 0 ;;
+  figure) echo new.svg ;;
+  max-processes | max-threads | max-cpus) echo 4 ;;
+  max-gpu-memory) echo 1G ;;
+  *)
+    if [[ $rest =~ \ \ \ \[([^]]+)\] ]]; then
+      echo "${BASH_REMATCH[1]}"
+    else
+      rest=${rest# }
+      echo "${rest%%|*}"
+    fi
+    ;;
+  esac
+}
+
+# takes_all COMMAND: every option of its help, in each of its forms.
+takes_all() {
+  local command=$1 name letter rest value count=0 extra few=()
+  # A whole space of tune's takes long to print.
+  [ "$command" != tune ] || few=(-l threads:1)
+  while IFS=$SEPARATOR read -r name letter rest; do
+    count=$((count + 1))
+    # A switch is followed by nothing; --resume and --force want to know the file.
+    if [[ -z $rest ]]; then
+      extra=("${few[@]}")
+      [ "$name" = resume ] && extra=(-o new.jsonl)
+      [ "$name" = force ] && extra=(--resume -o new.jsonl)
+      [ "$name" = fleet ] && extra=(--shard 0/4)
+      [ "$name" = server ] && extra=(--request 'GET http://127.0.0.1:{port}/')
+      [ "$name" = list ] || extra+=(--list)
+      [ "$name" = server ] && extra+=(-- true)
+      expect 0 "$MPSWEEP" "$command" "--$name" "${extra[@]}" || return 1
+      [ -z "$letter" ] || expect 0 "$MPSWEEP" "$command" "-$letter" "${extra[@]}" || return 1
+      continue
+    fi
+    value=$(good_value "$name" "$rest")
+    [ "$command $name" = "trace output" ] && value=new.json
+    extra=("${few[@]}" --list)
+    [ "$name" = emit-dir ] && extra+=(--emit env)
+    [ "$name" = publish ] && extra+=(-o new.jsonl)
+    [ "$name" = tick ] && extra+=(-- true)
+    expect 0 "$MPSWEEP" "$command" "--$name" "$value" "${extra[@]}" || return 1
+    expect 0 "$MPSWEEP" "$command" "--$name=$value" "${extra[@]}" || return 1
+    [ -s out ] || return 1
+    [ -z "$letter" ] || expect 0 "$MPSWEEP" "$command" "-$letter" "$value" "${extra[@]}" || return 1
+    [ -z "$letter" ] || expect 0 "$MPSWEEP" "$command" "-$letter$value" "${extra[@]}" || return 1
+  done < <(help_options "$command")
+  [ $count -gt 25 ]
+}
+
+@test "every option in --help-all of sweep is taken, in each of its forms" {
+  takes_all sweep
+}
+
+@test "every option in --help-all of tune is taken, in each of its forms" {
+  takes_all tune
+}
+
+@test "every option in --help-all of trace is taken, in each of its forms" {
+  takes_all trace
+}
+
+@test "every option in --help of plot and doctor is taken" {
+  refused "cannot open 'missing.jsonl'" "$MPSWEEP" plot missing.jsonl -o new.svg --figure throughput
+  refused "cannot open 'missing.jsonl'" "$MPSWEEP" plot missing.jsonl --output new.svg
+  expect 0 "$MPSWEEP" doctor --device emulated
+  expect 0 "$MPSWEEP" doctor -d emulated
+}
+
+@test "each setting of the job file is a long option, and each long option a setting" {
+  local name letter rest value count=0 command
+  # Those under Output, which come last, are about one run.
+  while IFS=$SEPARATOR read -r name letter rest; do
+    [ "$name" != output ] || break
+    # A switch takes a word here.
+    value=$(good_value "$name" "$rest")
+    printf '[global]\n%s = %s\n' "$name" "${value:-yes}" >one.job
+    [ "$name" != fleet ] || echo 'shard = 0/4' >>one.job
+    command=()
+    [ "$name" != server ] || echo 'request = GET http://127.0.0.1:{port}/' >>one.job
+    [[ $name != server && $name != tick ]] || command=(-- true)
+    expect 0 "$MPSWEEP" sweep one.job --list "${command[@]}"
+    count=$((count + 1))
+  done < <(help_options sweep)
+  [ $count -gt 20 ]
+}
+
+@test "the manuals are without warnings" {
+  command -v groff >/dev/null || skip "no groff here"
+  local page count=0
+  : >warnings
+  for page in mpsweep $("$MPSWEEP" help | sed -nE '/^  mpsweep (help|completion) /d; s/^  mpsweep ([a-z][a-z]*) .*/\1/p'); do
+    count=$((count + 1))
+    "$MPSWEEP" help --manual "$page" >"$page.1"
+    groff -man -ww -z -Tutf8 -K utf8 "$page.1" 2>>warnings
+    groff -man -Tutf8 -K utf8 "$page.1" 2>/dev/null | sed "s/.$(printf '\b')//g" >"$page.txt"
+    grep -q 'EXIT STATUS' "$page.txt"
+    grep -q "mpsweep $page\|mpsweep COMMAND" "$page.txt"
+  done
+  diff /dev/null warnings
+  [ $count -eq 16 ]
+  "$MPSWEEP" help --manual | diff - mpsweep.1
+  grep -q 'mpsweep merge FILE' merge.txt
+  grep -q 'mpsweep slurm collect DIR' slurm.txt
+  grep -q 'MPSWEEP_CUPTI names' trace.txt
+  grep -q 'mpsweep probe NAME|all' probe.txt
+  grep -q 'mpsweep mps run' mps.txt
+  grep -q 'P×T over MPS' sweep.txt
+  grep -q -e '--max-p99' tune.txt
+}
+
+@test "help lists every exit status and every command's page has its own" {
+  expect 0 "$MPSWEEP" --help
+  for status in 0 1 2 3 4 5 130; do
+    grep -q "^  $status  " out
+  done
+  for command in sweep compare 'mps run' 'slurm status'; do
+    # shellcheck disable=SC2086 # a command of two words
+    expect 0 "$MPSWEEP" $command --help-all
+    grep -q '^Exit status$' out
+    grep -A 3 '^Examples$' out | grep -q '^  '
+  done
+}
