@@ -6,12 +6,14 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/text.h"
 #include "files/file_name.h"
 #include "orchestrator/record/record.h"
 #include "orchestrator/campaign/internal.h"
 #include "orchestrator/results/point.h"
 
 #define EXISTS_ADVICE "--resume to go on with it, or another name"
+#define DIFFERENCE_BYTES 320  /* of a text, one side */
 #define MOST_OF_A_SECOND 1000 /* runs that begin at once in one directory */
 
 static enum status write_beyond(struct campaign *campaign)
@@ -76,6 +78,24 @@ static bool all_are_of_plan(const json_t *records, const struct plan *plan)
     return true;
 }
 
+static enum status refuse_plan(const struct campaign *campaign, const char *path)
+{
+    char was[DIFFERENCE_BYTES], is[DIFFERENCE_BYTES];
+    char shown_was[DIFFERENCE_BYTES], shown_is[DIFFERENCE_BYTES];
+    if (!record_options_differ(campaign->earlier.header, campaign->job,
+                               &(struct text){.at = was, .size = sizeof was},
+                               &(struct text){.at = is, .size = sizeof is}))
+        return status_set(STATUS_USAGE,
+                          "'%s' holds another plan: give the job and options that it was begun "
+                          "with, or another name",
+                          path);
+    return status_set(STATUS_USAGE,
+                      "'%s' holds another plan: it was begun with%s, and this is%s; give what it "
+                      "was begun with, or another name",
+                      path, text_displayed(was, shown_was, sizeof shown_was),
+                      text_displayed(is, shown_is, sizeof shown_is));
+}
+
 /* Takes over the finished points of an earlier run, if it is the same part of the same plan on the
  * same machine. */
 static enum status take_over(struct campaign *campaign, const char *path)
@@ -84,10 +104,7 @@ static enum status take_over(struct campaign *campaign, const char *path)
     const char *plan_id = json_string_value(json_object_get(results->header, "plan_id"));
     if (!record_header_is_of(results->header, campaign->job, &campaign->plan) ||
         !all_are_of_plan(results->points, &campaign->plan))
-        return status_set(STATUS_USAGE,
-                          "'%s' holds another plan: give the job and options that it was begun "
-                          "with, or another name",
-                          path);
+        return refuse_plan(campaign, path);
     /* One that an earlier version began goes on under the id that its other parts have. */
     snprintf(campaign->plan.id, sizeof campaign->plan.id, "%s", plan_id);
     json_t *shard = campaign_shard_json(campaign);

@@ -11,6 +11,7 @@
 #include "common/digest.h"
 #include "common/json.h"
 #include "common/paths.h"
+#include "common/text.h"
 #include "config.h"
 #include "files/results_read.h"
 #include "mps/settings.h"
@@ -134,6 +135,11 @@ enum status record_add_run(const struct session *session, const struct job *job,
                : status_set(STATUS_MEMORY, "out of memory for the header");
 }
 
+static const char *section_name(const struct job_section *section)
+{
+    return section->name ? section->name : "sweep";
+}
+
 json_t *record_header(const struct session *session, const struct job *job, const char *job_path,
                       const struct plan *plan, bool resumed)
 {
@@ -152,7 +158,7 @@ json_t *record_header(const struct session *session, const struct job *job, cons
         json_object_set_new(record, "job", json_text(path_file_name(job_path)));
     json_t *sections = json_object();
     for (size_t i = 0; i < job->count; i++)
-        json_object_set_new(sections, job->sections[i].name ? job->sections[i].name : "sweep",
+        json_object_set_new(sections, section_name(&job->sections[i]),
                             options_object(&job->sections[i].options));
     json_object_set_new(record, "options", sections);
     record_add_workloads(record, job);
@@ -173,42 +179,94 @@ static bool is_same_option(const json_t *given, const json_t *today, const struc
     return row->initial && text && strcmp(text, row->initial) == 0 && json_array_size(today) <= 1;
 }
 
-static bool has_same_options(const json_t *given, const struct options *options)
+static bool matters(const struct option_row *row)
+{
+    return row->flags & OPTION_HOW ||
+           (row->setting.type != SETTING_NONE && !row->setting.incidental);
+}
+
+/* As a command line has it: " --kernels 5,10". */
+static void add_option(struct text *out, const struct option_row *row, const json_t *value)
+{
+    const char *only = json_is_string(value) ? json_string_value(value) : row->initial;
+    if (row->kind == OPTION_KIND_SWITCH || (!only && !json_is_array(value))) {
+        text_append(out, value ? " --%s" : " no --%s", row->name);
+        return;
+    }
+    text_append(out, " --%s %s", row->name, json_is_array(value) ? "" : only);
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        const char *item = json_string_value(json_array_get(value, i));
+        text_append(out, "%s%s", i ? "," : "", item ? item : "?");
+    }
+}
+
+/* Adds the options of a section that are not the same. True: there are some. */
+static bool differ_options(const json_t *given, const struct options *options, struct text *was,
+                           struct text *is)
 {
     json_t *today = options_object(options);
-    bool same = true;
-    for (int i = 0; same && i < OPTION_COUNT; i++) {
+    bool differ = false;
+    for (int i = 0; i < OPTION_COUNT; i++) {
         const struct option_row *row = &option_table[i];
-        bool matters = row->flags & OPTION_HOW ||
-                       (row->setting.type != SETTING_NONE && !row->setting.incidental);
-        if (matters)
-            same = is_same_option(json_object_get(given, row->name),
-                                  json_object_get(today, row->name), row);
+        const json_t *before = json_object_get(given, row->name),
+                     *now = json_object_get(today, row->name);
+        if (!matters(row) || is_same_option(before, now, row))
+            continue;
+        add_option(was, row, before);
+        add_option(is, row, now);
+        differ = true;
     }
     json_decref(today);
-    return same;
+    return differ;
+}
+
+static void add_command(struct text *out, const json_t *argv)
+{
+    text_append(out, argv ? " --" : " no program");
+    for (size_t i = 0; i < json_array_size(argv); i++) {
+        const char *word = json_string_value(json_array_get(argv, i));
+        text_append(out, " %s", word ? word : "?");
+    }
+}
+
+bool record_options_differ(const json_t *header, const struct job *job, struct text *was,
+                           struct text *is)
+{
+    const json_t *sections = json_object_get(header, "options");
+    json_t *workload = workload_object(job);
+    const json_t *argv = json_object_get(workload, "argv");
+    const json_t *given = json_object_get(json_object_get(header, "workload"), "argv");
+    bool differ = false;
+    for (size_t i = 0; i < job->count; i++) {
+        const struct job_section *section = &job->sections[i];
+        if (differ_options(json_object_get(sections, section_name(section)), &section->options, was,
+                           is))
+            differ = true;
+    }
+    if (argv ? !json_equal(argv, given) : given != NULL) {
+        add_command(was, given);
+        add_command(is, argv);
+        differ = true;
+    }
+    json_decref(workload);
+    return differ;
 }
 
 bool record_header_is_of(const json_t *header, const struct job *job, const struct plan *plan)
 {
     const char *id = json_string_value(json_object_get(header, "plan_id"));
-    const json_t *sections = json_object_get(header, "options");
+    char was[STATUS_TEXT_BYTES], is[STATUS_TEXT_BYTES];
     /* The first version's ids are digits alone, and cannot be made again. */
     if (!id || strchr(id, ':'))
         return id && strcmp(id, plan->id) == 0;
-    json_t *today = json_pack("{s:o}", "workload", workload_object(job));
+    json_t *today = json_object();
     record_add_workloads(today, job);
-    const json_t *argv = json_object_get(json_object_get(today, "workload"), "argv");
-    const json_t *given = json_object_get(json_object_get(header, "workload"), "argv");
     const json_t *workloads = json_object_get(today, "workloads");
     bool same = json_integer_value(json_object_get(header, "plan")) == (json_int_t)plan->count &&
-                json_object_size(sections) == job->count &&
-                (argv ? json_equal(argv, given) : !given) &&
-                (!workloads || json_equal(workloads, json_object_get(header, "workloads")));
-    for (size_t i = 0; same && i < job->count; i++) {
-        const char *name = job->sections[i].name ? job->sections[i].name : "sweep";
-        same = has_same_options(json_object_get(sections, name), &job->sections[i].options);
-    }
+                json_object_size(json_object_get(header, "options")) == job->count &&
+                (!workloads || json_equal(workloads, json_object_get(header, "workloads"))) &&
+                !record_options_differ(header, job, &(struct text){.at = was, .size = sizeof was},
+                                       &(struct text){.at = is, .size = sizeof is});
     json_decref(today);
     return same;
 }

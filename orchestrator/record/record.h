@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include "common/text.h"
 #include "orchestrator/plan/plan.h"
 #include "orchestrator/round/measurement.h"
 #include "orchestrator/session/mps_limits.h"
@@ -29,6 +30,12 @@ json_t *record_differences(const json_t *earlier, const json_t *now);
 /* Whether the header of a results file is of this plan. An id of an earlier version cannot be
  * compared: then all options must be the same that make the points and how they are measured. */
 bool record_header_is_of(const json_t *header, const struct job *job, const struct plan *plan);
+
+/* Adds the options and the program that differ, each with a space before it as on a command line:
+ * what the file was begun with, and what this job has. False: none differs, so that another plan
+ * has another reason, as more GPUs. */
+bool record_options_differ(const json_t *header, const struct job *job, struct text *was,
+                           struct text *is);
 
 json_t *record_point(const struct point *point, const struct measurement *measurement,
                      double precision_rel);

@@ -173,13 +173,14 @@ ids() { jq -s -c 'map(select(.type == "point").id)' "$1"; }
 @test "--resume refuses what is not a results file, another plan and another GPU" {
   expect 0 "$MPSWEEP" sweep "${MEASURE[@]}" -o all.jsonl
   cp all.jsonl kept.jsonl
-  refused "'all.jsonl' holds another plan: give the job and options that it was begun with" \
+  refused "holds another plan: it was begun with --layout threads:1,threads:2,processes\+mps:2, \
+and this is --layout threads:1,threads:2; give what it was begun with, or another name" \
     "$MPSWEEP" sweep "${TINY[@]}" -l threads:1,2 -q -o all.jsonl --resume
   cmp all.jsonl kept.jsonl
   # Neither what is measured may change, nor how.
-  refused "'all.jsonl' holds another plan" \
+  refused "'all.jsonl' holds another plan: it was begun with --rounds 1, and this is --rounds 2; " \
     "$MPSWEEP" sweep "${TINY_ROUNDS[@]}" "${PLAN[@]}" -q -o all.jsonl --resume --rounds 2
-  refused "'all.jsonl' holds another plan" \
+  refused "begun with --kernels 5 --bytes 65536 --duration .*, and this is --kernels 6 --bytes " \
     "$MPSWEEP" sweep --device emulated --kernels 6 "${PLAN[@]}" -q -o all.jsonl --resume
   cmp all.jsonl kept.jsonl
   # What a record holds counts, whatever the header claims.
