@@ -10,11 +10,14 @@
 
 void progress_init(struct progress *progress, bool quiet, size_t total, double estimated_s)
 {
+    uint64_t now_ns = clock_now_ns();
     *progress = (struct progress){
         .quiet = quiet,
         .terminal = isatty(STDERR_FILENO),
         .total = total,
-        .started_ns = clock_now_ns(),
+        .started_ns = now_ns,
+        .printed_ns = now_ns,
+        .every_ns = PROGRESS_EVERY_NS,
         .estimated_s = estimated_s,
     };
 }
@@ -35,20 +38,24 @@ void progress_clear(const struct progress *progress)
         fputs("\r\033[K", stderr);
 }
 
-void progress_show(const struct progress *progress, const char *label, const char *step)
+void progress_show(struct progress *progress, const char *label, const char *step)
 {
-    char left[32], line[1024];
+    char left[32], line[1024] = "";
     struct text text = {.at = line, .size = sizeof line};
     struct winsize size = {0};
-    if (progress->quiet || !progress->terminal)
+    uint64_t now_ns = clock_now_ns();
+    if (progress->quiet ||
+        (!progress->terminal && now_ns - progress->printed_ns < progress->every_ns))
         return;
+    progress->printed_ns = now_ns;
     text_duration(seconds_left(progress), left, sizeof left);
     text_append(&text, "[%s] %s left: %s", label, left, step);
     /* A line that wraps could not be taken back. */
     bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col;
-    text_cut(line, known ? size.ws_col - 1U : 79U);
+    if (progress->terminal)
+        text_cut(line, known ? size.ws_col - 1U : 79U);
     progress_clear(progress);
-    fputs(line, stderr);
+    fprintf(stderr, progress->terminal ? "%s" : "%s\n", line);
     fflush(stderr);
 }
 
@@ -58,7 +65,7 @@ void progress_begin(struct progress *progress, const char *subject)
     progress_step(progress, "");
 }
 
-void progress_step(const struct progress *progress, const char *step)
+void progress_step(struct progress *progress, const char *step)
 {
     char label[48], line[PROGRESS_SUBJECT + 64];
     struct text text = {.at = line, .size = sizeof line};
@@ -73,6 +80,7 @@ void progress_end(struct progress *progress, const char *result)
     if (progress->quiet || !result)
         return;
     progress_clear(progress);
+    progress->printed_ns = clock_now_ns();
     fprintf(stderr, "[%zu/%zu] %s: ", progress->done, progress->total, progress->subject);
     color_print(stderr, result);
     fputc('\n', stderr);

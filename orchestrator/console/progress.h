@@ -1,6 +1,7 @@
 /*
  * Progress on standard error: on a terminal a line that is rewritten, with the time left, under
- * the results so far; elsewhere one line for each result.
+ * the results so far; elsewhere one line for each result, and where none comes for half a minute,
+ * that line as it is.
  */
 #pragma once
 
@@ -8,27 +9,32 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/clock.h"
+
 #define PROGRESS_SUBJECT 2048
+#define PROGRESS_EVERY_NS (30 * NS_PER_S)
 
 struct progress {
     bool quiet;
     bool terminal;
     size_t total, done; /* steps */
     uint64_t started_ns;
-    double estimated_s; /* of all steps, before any is done */
+    uint64_t printed_ns; /* when the last line was printed */
+    uint64_t every_ns;   /* elsewhere than on a terminal: PROGRESS_EVERY_NS */
+    double estimated_s;  /* of all steps, before any is done */
     char subject[PROGRESS_SUBJECT];
 };
 
 void progress_init(struct progress *progress, bool quiet, size_t total, double estimated_s);
 
-/* Begins a step on subject. On a terminal the line is "[3/9] 20 s left: SUBJECT". */
+/* Begins a step on subject. The line is "[3/9] 20 s left: SUBJECT". */
 void progress_begin(struct progress *progress, const char *subject);
 
 /* Shows what is being done for the subject: "[3/9] 20 s left: SUBJECT: STEP". */
-void progress_step(const struct progress *progress, const char *step);
+void progress_step(struct progress *progress, const char *step);
 
 /* Shows a step under a label of its own: "[LABEL] 20 s left: STEP". The caller counts done. */
-void progress_show(const struct progress *progress, const char *label, const char *step);
+void progress_show(struct progress *progress, const char *label, const char *step);
 
 /* Ends a step, and prints its result: "[3/9] SUBJECT: RESULT"; nothing if result is NULL. */
 void progress_end(struct progress *progress, const char *result);

@@ -1,4 +1,4 @@
-/* The line of progress on a terminal. */
+/* The line of progress on a terminal, and in a file. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -107,6 +107,59 @@ static void a_result_stays_above_the_line(void **state)
     assert_string_equal(close_terminal(), "[1/3] threads 1×16: 12 iterations/s\r\n");
 }
 
+/* A file in place of standard error; what was printed to it. */
+static void open_file(void)
+{
+    char name[] = "/tmp/mpsweep-progress-XXXXXX";
+    terminal = mkstemp(name);
+    assert_true(terminal >= 0);
+    unlink(name);
+    fflush(stderr);
+    saved = dup(STDERR_FILENO);
+    assert_true(dup2(terminal, STDERR_FILENO) >= 0);
+}
+
+static const char *close_file(void)
+{
+    static char text[512];
+    dup2(saved, STDERR_FILENO);
+    close(saved);
+    ssize_t bytes = pread(terminal, text, sizeof text - 1, 0);
+    close(terminal);
+    assert_true(bytes >= 0);
+    text[bytes] = '\0';
+    return text;
+}
+
+static void a_file_has_a_line_where_none_came_for_long(void **state)
+{
+    (void)state;
+    open_file();
+    struct progress progress = of_three_steps();
+    progress_begin(&progress, "threads 1×16");
+    progress_end(&progress, NULL);
+    progress.every_ns = 0;
+    progress_begin(&progress, "threads 1×8");
+    progress_end(&progress, NULL);
+    progress.every_ns = PROGRESS_EVERY_NS;
+    progress_begin(&progress, "threads 1×4");
+    progress_end(&progress, "12 iterations/s");
+    assert_string_equal(close_file(), "[2/3] 0 s left: threads 1×8\n"
+                                      "[3/3] threads 1×4: 12 iterations/s\n");
+}
+
+static void a_quiet_file_has_none(void **state)
+{
+    (void)state;
+    open_file();
+    struct progress progress = of_three_steps();
+    progress.quiet = true;
+    progress.every_ns = 0;
+    progress_begin(&progress, "threads 1×8");
+    progress_end(&progress, "12 iterations/s");
+    assert_string_equal(close_file(), "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -114,6 +167,8 @@ int main(void)
         cmocka_unit_test(a_cut_line_ends_with_a_whole_character),
         cmocka_unit_test(a_subject_cut_by_bytes_ends_with_a_whole_character),
         cmocka_unit_test(a_result_stays_above_the_line),
+        cmocka_unit_test(a_file_has_a_line_where_none_came_for_long),
+        cmocka_unit_test(a_quiet_file_has_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
