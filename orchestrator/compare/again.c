@@ -6,6 +6,7 @@
 #include "common/text.h"
 #include "job/options.h"
 #include "orchestrator/compare/comparison.h"
+#include "orchestrator/results/origin.h"
 
 #define ENOUGH "5"
 
@@ -42,12 +43,13 @@ static json_t *values_of(json_t *sections, const struct option_row *row)
 }
 
 /* Writes an option with its values, unless it has none or its default. False as above. */
-static bool print_option(FILE *out, const struct option_row *row, const json_t *values)
+static bool print_option(FILE *out, const struct option_row *row,
+                         const struct option_value *initial, const json_t *values)
 {
     const char *only =
         json_array_size(values) == 1 ? json_string_value(json_array_get(values, 0)) : NULL;
-    bool is_default =
-        json_array_size(values) == 0 || (only && row->initial && strcmp(only, row->initial) == 0);
+    bool is_default = json_array_size(values) == 0 ||
+                      (only && initial->count == 1 && strcmp(only, initial->items[0].text) == 0);
     if (is_default)
         return true;
     fprintf(out, " --%s", row->name);
@@ -57,7 +59,7 @@ static bool print_option(FILE *out, const struct option_row *row, const json_t *
     return print_words(out, values, ",");
 }
 
-static bool print_options(FILE *out, json_t *sections)
+static bool print_options(FILE *out, json_t *sections, const struct options *defaults)
 {
     bool valid = json_object_size(sections) > 0;
     for (int i = 0; valid && i < OPTION_COUNT; i++) {
@@ -66,7 +68,7 @@ static bool print_options(FILE *out, json_t *sections)
             row->id == OPTION_ROUNDS)
             continue;
         json_t *values = values_of(sections, row);
-        valid = print_option(out, row, values);
+        valid = print_option(out, row, &defaults->values[i], values);
         json_decref(values);
     }
     return valid;
@@ -84,20 +86,43 @@ static void print_name(FILE *out, const char *path)
     shell_word_write(out, name);
 }
 
+/* The path that was given; files of earlier versions have only its last part. */
+static const char *job_of(const json_t *header)
+{
+    const char *path = json_string_value(json_object_get(header, "job_path"));
+    return path ? path : json_string_value(json_object_get(header, "job"));
+}
+
+/* Whether no device was named and there was no driver, so that it was the emulated one. */
+static bool fell_back(const json_t *header, json_t *sections)
+{
+    json_t *devices = values_of(sections, &option_table[OPTION_DEVICE]);
+    bool named = json_array_size(devices) > 0;
+    json_decref(devices);
+    return !named && origin_is_emulated(header);
+}
+
 char *comparison_again(const char *path, const struct results *results)
 {
     struct text_stream out;
-    const char *job = json_string_value(json_object_get(results->header, "job"));
+    struct options defaults = {0};
+    const char *job = job_of(results->header);
     const json_t *program = json_object_get(json_object_get(results->header, "workload"), "argv");
     bool is_sweep = !results->tune && !json_object_get(results->header, "merged");
-    if (!is_sweep || !text_stream_open(&out))
+    if (!is_sweep || options_init(&defaults) != STATUS_OK || !text_stream_open(&out)) {
+        options_release(&defaults);
         return NULL;
+    }
     fputs("mpsweep sweep", out.file);
     if (job) {
         fputc(' ', out.file);
         shell_word_write(out.file, job);
     }
-    bool valid = print_options(out.file, json_object_get(results->header, "options"));
+    json_t *sections = json_object_get(results->header, "options");
+    if (fell_back(results->header, sections))
+        fputs(" --device emulated", out.file);
+    bool valid = print_options(out.file, sections, &defaults);
+    options_release(&defaults);
     fputs(" --rounds " ENOUGH " -o ", out.file);
     print_name(out.file, path);
     if (json_array_size(program) > 0) {

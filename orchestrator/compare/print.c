@@ -234,7 +234,10 @@ void comparison_print_csv(FILE *out, const struct comparison *comparison)
         for (int s = 0; s < SETTINGS_IDS; s++) {
             if (!settings_is_shown((enum option_id)s))
                 continue;
-            settings_figure_text(row->base, (enum option_id)s, text);
+            if (option_table[s].setting.type == SETTING_RATE)
+                settings_figure_text(row->base, (enum option_id)s, text);
+            else
+                settings_text(row->base, &option_table[s], false, text, sizeof text);
             csv_text(out, text);
         }
         csv_text(out, text_at(row->base, "status"));

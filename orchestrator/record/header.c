@@ -154,8 +154,10 @@ json_t *record_header(const struct session *session, const struct job *job, cons
     }
     if (resumed)
         json_object_set_new(record, "resumed", json_true());
-    if (job_path)
+    if (job_path) {
         json_object_set_new(record, "job", json_text(path_file_name(job_path)));
+        json_object_set_new(record, "job_path", json_text(job_path));
+    }
     json_t *sections = json_object();
     for (size_t i = 0; i < job->count; i++)
         json_object_set_new(sections, section_name(&job->sections[i]),

@@ -191,6 +191,13 @@ P
   grep -q 'worse,.*"NEW failed: worker 1 of 1: hung, ""so"""$' out
 }
 
+@test "numbers in CSV are numbers alone" {
+  file base.jsonl <<<'{"kernels": 220, "bytes": 1441792, "workload": "builtin"}'
+  expect 0 "$MPSWEEP" compare base.jsonl base.jsonl -f csv
+  jq -R -s -e 'split("\n")[:2] | map(split(",")) | transpose | map({key: .[0], value: .[1]}) | from_entries
+    | .kernels == "220" and .bytes == "1441792"' out
+}
+
 @test "rounds: the interval is of what differs between them" {
   file base.jsonl <<'P'
 {"rounds": [{"throughput_ips": 990}, {"throughput_ips": 1000}, {"throughput_ips": 1010}]}
@@ -231,6 +238,18 @@ plan_of() { head -1 "$1" | jq -c '[.plan, .workload, .job, (.options | map_value
     [ "$(plan_of "$name.jsonl")" = "$(plan_of "$name-5-rounds.jsonl")" ]
     points 'length >= 2 and all(.rounds | length == 5)' "$name-5-rounds.jsonl"
   done
+}
+
+@test "these commands name the job file's folder, no defaults, and the emulated GPU" {
+  mkdir jobs
+  printf '[a]\nlayout = threads:1\n' >jobs/one.job
+  expect 0 "$MPSWEEP" sweep jobs/one.job --device emulated --kernels 5 --bytes 1408K --duration 0.05 --precision 100 \
+    --rounds 1 -q -o one.jsonl
+  # As where there is no driver, and no device was named.
+  jq -c 'if .type == "header" then del(.options[].device) else . end' one.jsonl >none.jsonl
+  expect 0 "$MPSWEEP" compare none.jsonl none.jsonl
+  grep -q '^  mpsweep sweep jobs/one.job --device emulated --layout ' out
+  absent '--bytes' out
 }
 
 @test "among many points one must stand out farther" {
