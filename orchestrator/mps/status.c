@@ -1,10 +1,12 @@
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "common/clock.h"
+#include "common/paths.h"
 #include "common/process.h"
 #include "mps/kept.h"
 #include "orchestrator/console/columns.h"
@@ -46,12 +48,26 @@ static bool has_socket(const char *directory)
            lstat(path, &info) == 0 && S_ISSOCK(info.st_mode);
 }
 
+/* Ours, by its own directory or by its pipe directory below that. */
+static enum status find_ours(const char *directory, struct mps_kept *out)
+{
+    char parent[MPS_ENVIRONMENT_TEXT], path[PATH_MAX];
+    struct status_saved saved;
+    status_save(mps_kept_find(directory, out), &saved);
+    if (saved.code == STATUS_OK || !directory || !has_socket(directory) ||
+        !realpath(directory, path) || strcmp(path_file_name(path), "mps") != 0 ||
+        snprintf(parent, sizeof parent, "%s/..", directory) >= (int)sizeof parent ||
+        mps_kept_find(parent, out) != STATUS_OK)
+        return status_restore(&saved);
+    return STATUS_OK;
+}
+
 /* Finds the daemon that the options name: ours, or a foreign one by its pipe directory. */
 static enum status find(const struct options *options, struct mps_status *out)
 {
     const char *directory = options_text(options, OPTION_MPS_DIR);
     const char *gpu = options_text(options, OPTION_MPS_GPU);
-    enum status status = mps_kept_find(directory, &out->kept);
+    enum status status = find_ours(directory, &out->kept);
     out->control = (struct mps_control){out->program, out->pipe_directory};
     out->ours = status == STATUS_OK;
     if (out->ours) {
@@ -150,21 +166,25 @@ static void print_clients(const struct mps_status *status)
 static void print_table(const struct mps_status *status)
 {
     const struct mps_kept *kept = &status->kept;
+    const char *item = columns_item(), *emulated = emulation_gpu_of(status->program);
     if (status->ours) {
-        printf("directory  %s\n", kept->directory);
-        printf("daemon     process %d, %s %s, guarded by process %d\n", (int)kept->state.daemon.pid,
-               kept->running ? "running since" : "started at", kept->state.started,
-               (int)kept->state.guard.pid);
-        printf("GPU        %s\n", *kept->state.gpu ? kept->state.gpu : "all");
+        printf("%sdirectory  %s\n", item, kept->directory);
+        printf("%sdaemon     process %d, %s %s, guarded by process %d\n", item,
+               (int)kept->state.daemon.pid, kept->running ? "running since" : "started at",
+               kept->state.started, (int)kept->state.guard.pid);
     } else {
-        printf("directory  %s (not mpsweep's: only looked at)\n", status->pipe_directory);
+        printf("%sdirectory  %s (not mpsweep's: only looked at)\n", item, status->pipe_directory);
     }
+    if (emulated)
+        printf("%sGPU        %s (emulated)\n", item, emulated);
+    else if (status->ours)
+        printf("%sGPU        %s\n", item, *kept->state.gpu ? kept->state.gpu : "all");
     if (status->version)
-        printf("version    %d (CUDA %d.%d)\n", status->version, status->version / 1000,
+        printf("%sversion    %d (CUDA %d.%d)\n", item, status->version, status->version / 1000,
                status->version % 1000 / 10);
     if (status->settings_known) {
         const struct mps_settings *settings = &status->settings;
-        printf("settings   active threads %.1f%%, priority %d (%s)",
+        printf("%ssettings   active threads %.1f%%, priority %d (%s)", item,
                settings->active_thread_percentage, settings->priority,
                settings->priority == 1 ? "below normal" : "normal");
         for (unsigned i = 0; i < settings->memory_limits; i++) {
@@ -174,18 +194,18 @@ static void print_table(const struct mps_status *status)
         }
         putchar('\n');
     }
-    mps_command_print_partitions("", status->partition, status->partitions);
+    mps_command_print_partitions(item, status->partition, status->partitions);
     if (status->answers) {
         for (size_t i = 0; i < status->servers; i++)
-            printf("server     process %d, %s\n", (int)status->server[i],
+            printf("%sserver     process %d, %s\n", item, (int)status->server[i],
                    mps_server_state_name(status->state[i]));
         if (status->servers == 0)
-            puts("server     none yet: the first client brings it up");
-        printf("clients    %zu\n", status->clients);
+            printf("%sserver     none yet: the first client brings it up\n", item);
+        printf("%sclients    %zu\n", item, status->clients);
         print_clients(status);
     }
     if (*status->problem)
-        printf("problem    %s\n", status->problem);
+        printf("%sproblem    %s\n", item, status->problem);
 }
 
 static json_t *settings_object(const struct mps_settings *settings)
@@ -239,8 +259,9 @@ static void print_json(const struct mps_status *status)
                                                  "command", *command ? command : client->command));
     }
     json_t *record =
-        json_pack("{s:s, s:i, s:b, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "type", "mps-status",
-                  "schema", 1, "started_by_mpsweep", (int)status->ours, "pipe_directory",
+        json_pack("{s:s, s:i, s:b, s:b, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "type",
+                  "mps-status", "schema", 1, "started_by_mpsweep", (int)status->ours, "emulated",
+                  (int)(emulation_gpu_of(status->program) != NULL), "pipe_directory",
                   status->pipe_directory, "answers", (int)status->answers, "servers", servers,
                   "clients", clients, "partitions", partitions_array(status), "version",
                   status->version ? json_integer(status->version) : json_null(), "problem",
@@ -267,16 +288,16 @@ static void print_state(const struct mps_status *status)
     for (size_t i = 0; i < status->servers; i++) {
         char pid[32];
         snprintf(pid, sizeof pid, "%d", (int)status->server[i]);
-        const struct metrics_label labels[] = {
-            {"pid", pid}, {"state", mps_server_state_name(status->state[i])}};
+        const struct metrics_label labels[] = {{"pid", pid},
+                                               {"state", mps_server_state_name(status->state[i])}};
         metrics_value(stdout, name, labels, 2, 1);
     }
 }
 
 static void print_openmetrics(const struct mps_status *status)
 {
-    const struct metrics_label directory = {
-        "directory", status->ours ? status->kept.directory : status->pipe_directory};
+    const struct metrics_label directory = {"directory", status->ours ? status->kept.directory
+                                                                      : status->pipe_directory};
     const struct {
         const char *name, *help;
         double value;

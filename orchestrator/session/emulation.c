@@ -5,13 +5,21 @@
 #include <string.h>
 
 #include "common/paths.h"
+#include "emul/model/device_names.h"
 #include "emul/model/effects.h"
 #include "emul/model/machine.h"
 #include "emul/model/state.h"
 
+#define CONTROL_PROGRAM "mpsweep-emulated-mps-control"
+
 enum status emulation_find_control(char path[PATH_MAX])
 {
-    return path_find(PATH_HELPER, "mpsweep-emulated-mps-control", path, PATH_MAX);
+    return path_find(PATH_HELPER, CONTROL_PROGRAM, path, PATH_MAX);
+}
+
+const char *emulation_gpu_of(const char *control_program)
+{
+    return strcmp(path_file_name(control_program), CONTROL_PROGRAM) == 0 ? DEVICE_NAME : NULL;
 }
 
 enum status emulation_make(char driver_path[PATH_MAX], char control_program[PATH_MAX], int *fd)

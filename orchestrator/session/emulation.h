@@ -14,6 +14,9 @@ enum status emulation_make(char driver_path[PATH_MAX], char control_program[PATH
 /* The emulated machine's program in the place of nvidia-cuda-mps-control. */
 enum status emulation_find_control(char path[PATH_MAX]);
 
+/* What GPUs a daemon of that program serves are called; NULL: it is not the emulated one. */
+const char *emulation_gpu_of(const char *control_program);
+
 /* The variable by which a process finds the machine, for its environment. Returns text. */
 #define EMULATION_TEXT 40
 const char *emulation_variable(int fd, char text[EMULATION_TEXT]);

@@ -19,7 +19,7 @@ load mps
   [ ! -s err ]
   grep -qE "^directory +$directory$" out
   grep -qE '^daemon +process [0-9]+, running since [0-9T:-]+Z, guarded by process [0-9]+$' out
-  grep -qE '^GPU +all$' out
+  grep -qE '^GPU +mpsweep emulated GPU \(emulated\)$' out
   grep -qE '^version +13000 \(CUDA 13.0\)$' out
   grep -qE '^settings +active threads 100.0%, priority 0 \(normal\)$' out
   grep -qE '^server +process [0-9]+, active$' out
@@ -31,6 +31,14 @@ load mps
   [ ! -s err ]
   nothing_private
   refused 'no MPS daemon of mpsweep.s was found: .mpsweep mps start. starts one' "$MPSWEEP" mps stop
+}
+
+@test "the status by the pipe directory, and as Markdown: each line an item" {
+  keep
+  expect 0 "$MPSWEEP" mps status --dir "$(private)/mps" --format markdown
+  grep -qxF -- "- directory  $(private)" out
+  [ -z "$(grep -v '^- ' out)" ]
+  expect 0 "$MPSWEEP" mps stop
 }
 
 @test "the status for Prometheus" {
@@ -47,7 +55,7 @@ load mps
   keep
   expect 0 "$MPSWEEP" mps status --format json
   jq -e --arg directory "$(private)" '.type == "mps-status" and .schema == 1
-    and .started_by_mpsweep and .answers and .problem == null and .version == 13000
+    and .started_by_mpsweep and .emulated and .answers and .problem == null and .version == 13000
     and .directory == $directory and .pipe_directory == $directory + "/mps"
     and (.started | test("^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z$")) and .gpu == null
     and .partitions == [] and .clients == [] and (.servers | length == 1)

@@ -173,6 +173,7 @@ TABLE
   # It may be looked at.
   expect 0 "$MPSWEEP" mps status --dir theirs --gpu emulated
   grep -q '(not mpsweep.s: only looked at)' out
+  grep -q '^GPU .*(emulated)$' out
   grep -qE '^server +none yet' out
   "$MPSWEEP" mps status --dir theirs --gpu emulated -f json 3>&- | jq -e '
     (.started_by_mpsweep | not) and .answers and .servers == [] and .clients == []
