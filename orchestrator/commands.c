@@ -254,6 +254,17 @@ static const char *nearest_command(const char *name)
     return nearest;
 }
 
+/* Of the words that ask for help, to which no option is near. */
+#define HELP_SLIPS 2
+
+/* The word of two that a mistyped one means; NULL: neither. */
+static const char *nearest_of(const char *name, const char *one, const char *other)
+{
+    return text_distance(name, one) <= HELP_SLIPS     ? one
+           : text_distance(name, other) <= HELP_SLIPS ? other
+                                                      : NULL;
+}
+
 enum status command_unknown_word(const char *word)
 {
     const char *nearest = nearest_command(word), *option = option_nearest(word, ~0u);
@@ -274,6 +285,10 @@ enum status command_unknown(const char *name)
     char names[512] = "";
     struct text text = {.at = names, .size = sizeof names};
     const char *space = strchr(name, ' '), *nearest = nearest_command(name);
+    const char *asked =
+        strncmp(name, "--", 2) == 0 ? nearest_of(name + 2, "version", "help") : NULL;
+    if (asked)
+        return status_set(STATUS_USAGE, "unknown option '%s'; did you mean '--%s'?", name, asked);
     if (nearest)
         return status_set(STATUS_USAGE, "unknown command '%s'; did you mean '%s'?", name, nearest);
     /* The commands of a family, or all with one word for each family. */
@@ -310,19 +325,14 @@ const struct option_row *command_option(const struct command *command, const cha
 /* Of a short word nearly every other one is near. */
 #define SHORT 4
 
-/* Of the words that ask for help, to which no option is near. */
-#define HELP_SLIPS 2
-
 enum status command_unknown_option(const struct command *command, const char *name)
 {
     char others[256] = "";
     struct text text = {.at = others, .size = sizeof others};
     char meant[64];
-    static const char *const helps[] = {"help", "help-all"};
-    for (size_t i = 0; i < sizeof helps / sizeof *helps; i++)
-        if (text_distance(name, helps[i]) <= HELP_SLIPS)
-            return status_set(STATUS_USAGE, "unknown option '--%s'; did you mean '--%s'?", name,
-                              helps[i]);
+    const char *help = nearest_of(name, "help", "help-all");
+    if (help)
+        return status_set(STATUS_USAGE, "unknown option '--%s'; did you mean '--%s'?", name, help);
     if (option_meaning(name, (unsigned)command->bit | command->also, meant, sizeof meant))
         return status_set(STATUS_USAGE, "unknown option '--%s'; did you mean %s?", name, meant);
     const char *known = option_nearest(name, ~0u);

@@ -145,13 +145,7 @@ void help_print(FILE *out, const char *page)
     int written =
         fprintf(out, "\n  mpsweep %s%sCOMMAND --help", main_page ? "" : page, main_page ? "" : " ");
     fprintf(out, "%*s options and examples of a command\n", width + 3 - written, "");
-    if (main_page) {
-        fprintf(out, "  %-*s what an option or a value is, as in 'mpsweep help rate'\n", width,
-                "mpsweep help WORD");
-        fprintf(out, "  %-*s completion of these words and their options, for bash, zsh or fish\n",
-                width, "mpsweep completion SHELL");
-        fputs("  mpsweep --version, -V\n", out);
-    }
+    print_section(out, text, "OTHER COMMANDS");
     fputs("\nExit status\n", out);
     print_section(out, text, "EXIT STATUS");
 }
@@ -222,18 +216,52 @@ static bool has_choice(const struct option_row *row, const char *word)
     return false;
 }
 
+/* Whether a word stands in a list: "p50, p99". */
+static bool is_in_list(const char *list, size_t length, const char *word)
+{
+    size_t bytes = strlen(word);
+    for (const char *end = list + length; list < end; list += strspn(list, ", ")) {
+        size_t one = strcspn(list, ", ");
+        if (one == bytes && strncasecmp(list, word, bytes) == 0)
+            return true;
+        list += one;
+    }
+    return false;
+}
+
+/* Prints the lines of a section of the manual that explain a word. */
+static bool print_explained(FILE *out, const char *section, const char *word)
+{
+    size_t length, bytes;
+    bool any = false;
+    const char *line = find_section(page_text(HELP_MAIN), section, &length);
+    for (const char *end = line + length; line < end; line += bytes + 1) {
+        bytes = strcspn(line, "\n");
+        const char *gap = *line == ' ' ? strstr(line + 2, "  ") : NULL;
+        size_t title = gap && gap < line + bytes ? (size_t)(gap - line) : bytes;
+        if (*line != ' ' || !is_in_list(line + 2, title - 2, word))
+            continue;
+        fprintf(out, "%.*s\n", (int)bytes, line);
+        any = true;
+    }
+    return any;
+}
+
 bool help_print_word(FILE *out, const char *word)
 {
     const char *name = word + (strncmp(word, "--", 2) == 0 ? 2 : 0);
-    bool any = false, named = false;
+    char letter = word[0] == '-' && word[1] != '-' && strlen(word) == 2 ? word[1] : '\0';
+    bool named = false, any = print_explained(out, "WORDS", name);
+    any |= print_explained(out, "OTHER COMMANDS", name);
     for (int i = 0; i < OPTION_COUNT; i++)
         named |= strcmp(option_table[i].name, name) == 0;
     bool axes = strcmp(word, "axes") == 0 || strcmp(word, "axis") == 0;
     for (int i = 0; i < OPTION_COUNT; i++) {
         const struct option_row *row = &option_table[i];
-        bool wanted = named  ? strcmp(row->name, name) == 0
-                      : axes ? (row->flags & OPTION_AXIS) != 0
-                             : has_choice(row, name);
+        bool wanted = letter  ? row->letter == letter
+                      : named ? strcmp(row->name, name) == 0
+                      : axes  ? (row->flags & OPTION_AXIS) != 0
+                              : has_choice(row, name);
         if (!wanted)
             continue;
         const char *separator = any ? "\n" : "";
@@ -537,7 +565,8 @@ bool help_print_manual(FILE *out, const char *page)
     print_roff_section(out, text, "DESCRIPTION");
     print_manual_commands(out, page);
     print_manual_options(out, page);
-    static const char *const last[] = {"EXIT STATUS", "ENVIRONMENT", "FILES"};
+    static const char *const last[] = {"OTHER COMMANDS", "WORDS",       "COMPLETION",
+                                       "EXIT STATUS",    "ENVIRONMENT", "FILES"};
     for (size_t i = 0; i < sizeof last / sizeof *last; i++) {
         find_section(text, last[i], &length);
         if (length == 0)

@@ -19,8 +19,9 @@ void help_print(FILE *out, const char *page);
  * names of the others, so that it fits on a screen, unless all of it is wanted. */
 void help_print_command(FILE *out, const struct command *command, bool all);
 
-/* Prints each option that the word names, with or without its dashes, or that has it among its
- * values, and the commands that take it; of "axes" all that are. False: there is none. */
+/* Prints what the manual explains the word with, and each option that it names, with or without its
+ * dashes, or by its letter, or that has it among its values, with the commands that take it; of
+ * "axes" all that are. False: there is none. */
 bool help_print_word(FILE *out, const char *word);
 
 /* Prints a manual page in roff (man 7 groff_man). False: there is no such page. */

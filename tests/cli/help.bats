@@ -86,7 +86,25 @@ fits_a_screen() {
   [ "$(grep -c -- '--format' out)" -gt 2 ]
   refused "'frobnicate' is not a command, option or value that help knows: 'mpsweep help' lists" "$MPSWEEP" help frobnicate
   refused "'rat' is not a command, option or value that help knows; did you mean 'rate'\?" "$MPSWEEP" help rat
-  refused "'fair' is not a command, option or value that help knows: " "$MPSWEEP" help fair
+  expect 0 "$MPSWEEP" help -l
+  grep -q -- '-l, --layout NAME:COUNTS' out
+  expect 0 "$MPSWEEP" help completion
+  grep -q '^  mpsweep completion SHELL ' out
+}
+
+@test "help about a word of a table: its line of the manual" {
+  local word
+  "$MPSWEEP" help --manual | sed 's/\\-/-/g; s/\\://g' >manual
+  # The layouts, the columns of a sweep, what becomes of points, and verdicts.
+  for word in threads processes processes+mps threads+mps hybrid hybrid-timesliced P×T iterations/s 95% p50 p99 CPUs \
+    fair "forum's/s" J/iter scaling offered/s ok unconverged infeasible failed interrupted worse better same unsure \
+    emulated point round window worker iteration; do
+    expect 0 "$MPSWEEP" help "$word"
+    head -1 out | grep -q "^  [^ ].*  [^ ]"
+    grep -qxF "$(head -1 out)" manual
+  done
+  expect 0 "$MPSWEEP" help cpus
+  [ "$(wc -l <out)" -eq 1 ]
 }
 
 # -- help and manual -------------------------------------------------------------------------------
@@ -239,6 +257,8 @@ takes_all() {
   diff /dev/null warnings
   [ $count -eq 16 ]
   "$MPSWEEP" help --manual | diff - mpsweep.1
+  grep -q 'mpsweep help WORD' mpsweep.txt
+  grep -q 'mpsweep completion SHELL' mpsweep.txt
   grep -q 'mpsweep merge FILE' merge.txt
   grep -q 'mpsweep slurm collect DIR' slurm.txt
   grep -q 'MPSWEEP_CUPTI names' trace.txt

@@ -29,6 +29,7 @@ load helper
   # 'far' does not mean 'near'.
   refused "one of near\|scatter\|none \(options" "$MPSWEEP" sweep --bind far
   refused "unknown option '--hlep'; did you mean '--help'\?" "$MPSWEEP" tune --hlep
+  refused "unknown option '--verison'; did you mean '--version'\?" "$MPSWEEP" --verison
   refused "unknown option '--help-al'; did you mean '--help-all'\?" "$MPSWEEP" sweep --help-al
   # Not where the command lacks what is meant.
   refused "unknown option '--qps' \(options" "$MPSWEEP" plot a --qps 10
