@@ -306,7 +306,9 @@ struct option_row {
     const char *initial; /* default as a user would write it; NULL: none */
     const char *metavar; /* NULL: the choices */
     const char *group;   /* heading in --help */
-    const char *help;    /* some lines; one that is usual begins with what it is, in a few words */
+    /* Some lines; one that is usual begins with what it is, in a few words. A line that begins with
+     * commands, as in "plot, compare: a picture", is about these alone, with those that follow. */
+    const char *help;
     struct setting setting;
 };
 

@@ -474,10 +474,14 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_OUTPUT, "output", 'o', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB | OPTION_USUAL,
      SWEEP | OPTION_RECORD | OPTION_PLOT | OPTION_REPORT | OPTION_COMPARE | OPTION_MERGE, NULL, 0,
      0, NULL, "FILE", OUT,
-     "Where the result goes. sweep, tune: a results file (.jsonl), by default a dated one in\n"
-     "./mpsweep-results; it must not exist unless --resume is given. plot, compare: a picture,\n"
-     ".svg, .png or .pdf, or .gp for gnuplot's data; that of compare shows all ratios. report: a\n"
-     "page (.html). trace: a timeline (.json), and record: a job file, which must not exist.\n"
+     "Where the result goes.\n"
+     "sweep, tune: a results file (.jsonl), which must not exist unless --resume is given; by\n"
+     "default a dated one in ./mpsweep-results.\n"
+     "trace: a timeline (.json).\n"
+     "record: a job file, which must not exist.\n"
+     "plot: a picture, .svg, .png or .pdf, or .gp for gnuplot's data.\n"
+     "compare: a picture of all ratios, .svg, .png or .pdf, or .gp for gnuplot's data.\n"
+     "report: a page (.html).\n"
      "merge: results of all, which must not exist unless --force is given."},
     {OPTION_RESUME, "resume", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB | OPTION_USUAL, PLAN, NULL,
      0, 0, "no", NULL, OUT, "Go on with an interrupted results file: measure what it lacks."},
@@ -501,7 +505,9 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_QUIET, "quiet", 'q', OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB,
      SWEEP | OPTION_RECORD | OPTION_MPS_RUN | OPTION_EXPLAIN | OPTION_PROBE | OPTION_MERGE, NULL, 0,
      0, "no", NULL, OUT,
-     "No progress on standard error. mps run: no proof of attachment there. merge: no summary."},
+     "No progress on standard error.\n"
+     "mps run: no proof of attachment there.\n"
+     "merge: no summary."},
     {OPTION_COLOR, "color", 0, OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_EVERY_COMMAND,
      CHOICES({"auto", "on a terminal, unless NO_COLOR is set or TERM is dumb"},
              {"always", "also in files and pipes"}, {"never", "nowhere"}),

@@ -322,6 +322,43 @@ const struct option_row *command_option(const struct command *command, const cha
     return alias ? &option_table[alias->id] : row;
 }
 
+/* The bits of the commands that a line of help begins with, as in "plot, compare: ..."; 0: none. */
+static unsigned commands_of_line(const char *line)
+{
+    unsigned bits = 0;
+    for (;; line += 2) {
+        char name[32];
+        size_t length = strcspn(line, ",:.\n");
+        snprintf(name, sizeof name, "%.*s", (int)length, line);
+        const struct command *command = length < sizeof name ? command_find(name) : NULL;
+        if (!command)
+            return 0;
+        bits |= (unsigned)command->bit;
+        line += length;
+        if (*line == ':')
+            return bits;
+        if (strncmp(line, ", ", 2) != 0)
+            return 0;
+    }
+}
+
+const char *command_option_help(const struct option_row *row, unsigned bits,
+                                char out[COMMAND_HELP_BYTES])
+{
+    struct text text = {.at = out, .size = COMMAND_HELP_BYTES};
+    unsigned about = ~0u;
+    size_t length;
+    out[0] = '\0';
+    for (const char *line = row->help; *line; line += length + (line[length] == '\n')) {
+        unsigned named = commands_of_line(line);
+        length = strcspn(line, "\n");
+        about = named ? named : about;
+        if (about & bits)
+            text_append(&text, "%s%.*s", text.length > 0 ? "\n" : "", (int)length, line);
+    }
+    return out;
+}
+
 /* Of a short word nearly every other one is near. */
 #define SHORT 4
 

@@ -45,6 +45,11 @@ bool command_is_family(const char *word);
 const struct option_row *command_option(const struct command *command, const char *name,
                                         char letter, const char **value);
 
+/* The lines of an option's help that are for the commands of these bits. Returns out. */
+#define COMMAND_HELP_BYTES 1024
+const char *command_option_help(const struct option_row *row, unsigned bits,
+                                char out[COMMAND_HELP_BYTES]);
+
 /* Records that there is no command of that name, with the one that was meant, or with all.
  * STATUS_USAGE. */
 enum status command_unknown(const char *name);

@@ -191,9 +191,9 @@ static const char *choice_title(const struct option_row *row, const struct optio
     return out;
 }
 
-static void print_option(FILE *out, const struct option_row *row)
+static void print_option(FILE *out, const struct option_row *row, unsigned bits)
 {
-    char form[FORM_BYTES];
+    char form[FORM_BYTES], help[COMMAND_HELP_BYTES];
     if (row->letter)
         fprintf(out, "  -%c, --%s", row->letter, row->name);
     else
@@ -203,7 +203,7 @@ static void print_option(FILE *out, const struct option_row *row)
     if (row->initial && value_of(row, form))
         fprintf(out, "   [%s]", row->initial);
     fputs(row->flags & OPTION_AXIS ? "   *\n" : "\n", out);
-    print_indented(out, "", row->help);
+    print_indented(out, "", command_option_help(row, bits, help));
     for (const struct option_choice *choice = NULL; (choice = next_explained(row, choice));)
         print_indented(out, choice_title(row, choice, form), choice->help);
 }
@@ -272,7 +272,7 @@ bool help_print_word(FILE *out, const char *word)
                 separator = ", ";
             }
         fputc('\n', out);
-        print_option(out, row);
+        print_option(out, row, row->commands);
     }
     return any;
 }
@@ -393,7 +393,7 @@ void help_print_command(FILE *out, const struct command *command, bool all)
             fprintf(out, "\n%s\n", row->group);
         group = row->group;
         axes |= row->flags & OPTION_AXIS;
-        print_option(out, row);
+        print_option(out, row, (unsigned)command->bit);
     }
     if (axes)
         fputs("\nOptions marked * take several values (a,b or 1-4), which multiply into points.\n"
@@ -454,9 +454,10 @@ static void print_roff_section(FILE *out, const char *text, const char *heading)
         fputs(".fi\n", out);
 }
 
-static void print_manual_option(FILE *out, const struct option_row *row, const char *page)
+static void print_manual_option(FILE *out, const struct option_row *row, const char *page,
+                                unsigned bits)
 {
-    char form[FORM_BYTES];
+    char form[FORM_BYTES], help[COMMAND_HELP_BYTES];
     fputs(".TP\n.B ", out);
     if (row->letter)
         fprintf(out, "\\-%c, ", row->letter);
@@ -468,7 +469,7 @@ static void print_manual_option(FILE *out, const struct option_row *row, const c
         fputs("\\fR", out);
     }
     fputc('\n', out);
-    print_roff_text(out, row->help);
+    print_roff_text(out, command_option_help(row, bits, help));
     for (const struct option_choice *choice = NULL; (choice = next_explained(row, choice));) {
         fputs("\n.br\n", out);
         print_roff_text(out, choice->word);
@@ -504,7 +505,7 @@ static void print_manual_options(FILE *out, const char *page)
         fputs("The commands that take an option stand behind it.\n", out);
     for (int i = 0; i < OPTION_COUNT; i++)
         if (option_table[i].commands & bits)
-            print_manual_option(out, &option_table[i], page);
+            print_manual_option(out, &option_table[i], page, bits);
 }
 
 /* Prints the commands of a page: synopses, what each does with its examples, or for the page of the

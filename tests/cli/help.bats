@@ -146,6 +146,18 @@ manual_options() {
   done
 }
 
+@test "what an option is for one command stands only with that command" {
+  expect 0 "$MPSWEEP" compare --help
+  grep -q 'compare: a picture of all ratios' out
+  absent 'sweep, tune: \|merge: ' out
+  expect 0 "$MPSWEEP" help --manual merge
+  grep -q '^merge: results of all' out
+  absent '^sweep, tune: \|mps run: ' out
+  expect 0 "$MPSWEEP" help output
+  grep -q '^ *sweep, tune: a results file' out
+  grep -q '^ *merge: results of all' out
+}
+
 # A value that an option must take, from its help: the default, the first choice, or ours.
 good_value() {
   local name=$1 rest=$2
