@@ -102,7 +102,7 @@ static enum status find_place(const char *directory, char path[PATH_MAX])
     memcpy(path, directory, length);
     path[length] = '\0';
     const char *name = path_file_name(path);
-    if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+    if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(path, "-") == 0)
         return status_set(STATUS_USAGE,
                           "'%s' cannot be a deployment's directory: give it a name of its own",
                           directory);

@@ -70,6 +70,10 @@ load helper
   refused "'out.csv' is not a name for results: name it .jsonl" "$MPSWEEP" sweep "${TINY[@]}" -o out.csv
   refused "'csv' is not a name for results: name it .jsonl \(--format is what is printed\)" \
     "$MPSWEEP" sweep "${TINY[@]}" --output csv
+  refused "'-' is not a name for results: name it .jsonl \(--format is what is printed\)" \
+    "$MPSWEEP" sweep "${TINY[@]}" -o -
+  refused "'-' is not a name for a report: name it .html" "$MPSWEEP" report a.jsonl -o -
+  refused "'-' cannot be a deployment's directory" "$MPSWEEP" emit a.jsonl --target env -o -
   refused "'t.svg' is not a name for results" "$MPSWEEP" tune --device emulated -o t.svg
   refused "'p.json' is not a name for results" "$MPSWEEP" probe copy-block --device emulated -o p.json
   refused "'all.json' is not a name for results" "$MPSWEEP" merge a.jsonl -o all.json
