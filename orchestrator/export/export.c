@@ -1,9 +1,50 @@
 #include "orchestrator/export/export.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "common/json.h"
 #include "orchestrator/console/report.h"
 #include "orchestrator/results/table.h"
+
+struct place {
+    json_t *point; /* borrowed */
+    json_int_t id;
+    size_t measured; /* its place in the file */
+};
+
+static int by_id(const void *a, const void *b)
+{
+    const struct place *one = a, *other = b;
+    if (one->id != other->id)
+        return one->id < other->id ? -1 : 1;
+    return one->measured < other->measured ? -1 : 1;
+}
+
+/* Points stand in the order in which they were measured, which is random: puts them in the plan's.
+ */
+static enum status sort(struct results *results)
+{
+    size_t count = json_array_size(results->points);
+    struct place *places = calloc(count + 1, sizeof *places);
+    json_t *sorted = json_array();
+    if (!places || !sorted) {
+        free(places);
+        json_decref(sorted);
+        return status_set(STATUS_MEMORY, "out of memory");
+    }
+    for (size_t i = 0; i < count; i++) {
+        json_t *point = json_array_get(results->points, i);
+        places[i] = (struct place){point, integer_at(point, "id"), i};
+    }
+    qsort(places, count, sizeof *places, by_id);
+    for (size_t i = 0; i < count; i++)
+        json_array_append(sorted, places[i].point);
+    json_decref(results->points);
+    results->points = sorted;
+    free(places);
+    return STATUS_OK;
+}
 
 static void print(const struct results *results, const char *format)
 {
@@ -28,7 +69,7 @@ int export_command(const struct invocation *invocation)
     results_make_displayable(&results);
     if (json_array_size(results.points) == 0)
         status = status_set(STATUS_USAGE, "'%s' holds no points to export", path);
-    else
+    else if ((status = sort(&results)) == STATUS_OK)
         print(&results, options_text(invocation->options, OPTION_EXPORT_FORMAT));
     results_release(&results);
     return report(status);

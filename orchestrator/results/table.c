@@ -303,7 +303,8 @@ static void print_csv_point(FILE *out, const json_t *point, uint64_t lacked, boo
     csv_number(out, point_joules(point));
     csv_number(out, number_at(json_object_get(telemetry, "power_w"), "mean"));
     csv_number(out, number_at(json_object_get(telemetry, "sm_clock_mhz"), "mean"));
-    csv_text(out, emulated ? "yes" : "no");
+    /* A list of what is planned has no header. */
+    csv_text(out, emulated || json_is_true(json_object_get(point, "emulated")) ? "yes" : "no");
     csv_text(out, text_at(point, "error"));
     fputc('\n', out);
 }

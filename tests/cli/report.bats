@@ -237,6 +237,17 @@ table-row 0' ]
   refused 'openmetrics' "$MPSWEEP" export r.jsonl -f openmetric
 }
 
+@test "export: in the order of the plan" {
+  expect 0 "$MPSWEEP" sweep "${TINY[@]}" -q -l threads:1-3 -o r.jsonl
+  # As a later run may have measured them.
+  jq -c -s '(map(select(.type == "point")) | sort_by(.id) | reverse) as $points
+    | .[0], $points[], .[-1]' r.jsonl >reversed.jsonl
+  expect 0 "$MPSWEEP" export reversed.jsonl -f json
+  jq -s -e 'map(select(.type == "point").id) == [0, 1, 2]' out
+  expect 0 "$MPSWEEP" export reversed.jsonl -f csv
+  [ "$(cut -d , -f 3 out | tr '\n' ' ')" = 'threads 1 2 3 ' ]
+}
+
 # Lines that Prometheus does not take as a gauge, a comment or a value; and those that are there twice.
 odd_metrics() {
   grep -vE '^# (TYPE [a-z_]+ gauge|HELP [a-z_]+ .+|EOF)$|^[a-z_]+(\{[a-z_]+="([^"\\]|\\.)*"(,[a-z_]+="([^"\\]|\\.)*")*\})? [-+0-9.e]+$' "$1"
