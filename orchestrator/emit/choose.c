@@ -14,8 +14,10 @@
 struct search {
     const struct results *results;
     const char *path;
-    double max_p99_us;  /* 0: no limit */
-    const json_t *goal; /* of the rates that were searched: only these are taken; or NULL */
+    double max_p99_us;   /* 0: no limit */
+    const json_t *goal;  /* of the rates that were searched: only these are taken; or NULL */
+    bool limit_is_tuned; /* that of a tuning, not of these rules */
+    bool no_advice;
 };
 
 /* -- a limit of the latency ----------------------------------------------------------------------
@@ -201,19 +203,21 @@ static const json_t *find_closest(const struct search *search)
 
 static enum status refuse_all(const struct search *search)
 {
-    char limit[24], p99[96];
+    char limit[24], p99[96], advice[96] = "";
     const json_t *closest = search->max_p99_us > 0.0 ? find_closest(search) : NULL;
     int64_t id = integer_at(closest, "id");
     if (!closest)
-        return status_set(STATUS_USAGE,
-                          "'%s' has no point that is ok and can be deployed: measure one, or name "
-                          "another with --point",
-                          search->path);
+        return status_set(STATUS_USAGE, "'%s' has no point that is ok and can be deployed%s",
+                          search->path,
+                          search->no_advice ? "" : ": measure one, or name another with --point");
+    if (!search->no_advice)
+        snprintf(advice, sizeof advice, "; --point %" PRId64 "%s takes it", id,
+                 search->limit_is_tuned ? "" : " without --max-p99");
     return status_set(STATUS_USAGE,
                       "'%s' has no point whose p99 is surely below %s: point %" PRId64
-                      " comes closest, with a %s; --point %" PRId64 " without --max-p99 takes it",
+                      " comes closest, with a %s%s",
                       search->path, rate_time_text(1e3 * search->max_p99_us, limit, sizeof limit),
-                      id, p99_text(closest, p99, sizeof p99), id);
+                      id, p99_text(closest, p99, sizeof p99), advice);
 }
 
 /* Of the better points that are not taken the best three, by rank. */
@@ -290,13 +294,18 @@ static enum status pick_best(struct search *search, struct emit_choice *choice)
 enum status emit_choose(const struct results *results, const char *path,
                         const struct emit_rules *rules, struct emit_choice *out)
 {
-    struct search search = {.results = results, .path = path, .max_p99_us = rules->max_p99_us};
+    struct search search = {.results = results,
+                            .path = path,
+                            .max_p99_us = rules->max_p99_us,
+                            .no_advice = rules->no_advice};
     struct emit_choice choice = {0};
     const json_t *winner = json_object_get(json_object_get(results->tune, "winner"), "point");
     bool unfinished = strcmp(text_at(results->tune, "verdict"), "unfinished") == 0;
     /* What a tuning found no layout for, none of its layouts is deployed for. */
     double tuned_us = number_at(json_object_get(results->tune, "constraints"), "max_p99_us");
-    if (!json_is_integer(winner) && !(search.max_p99_us > 0.0) && tuned_us > 0.0)
+    search.limit_is_tuned =
+        !json_is_integer(winner) && !(search.max_p99_us > 0.0) && tuned_us > 0.0;
+    if (search.limit_is_tuned)
         search.max_p99_us = tuned_us;
     const char *why = unfinished ? "the best so far of a tuning that is not finished"
                                  : "the winner of the tuning";

@@ -18,6 +18,7 @@ enum {
 struct emit_rules {
     int64_t point;     /* asked for by its id; -1: the best one */
     double max_p99_us; /* the 99th percentile is surely below it; 0: no limit */
+    bool no_advice;    /* where there is no --point, which an error otherwise names */
 };
 
 struct emit_choice {

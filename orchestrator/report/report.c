@@ -38,7 +38,7 @@ static enum status explain(struct report_file *file)
 /* As 'mpsweep emit' chooses. */
 static enum status choose(struct report_file *file)
 {
-    static const struct emit_rules rules = {.point = -1};
+    static const struct emit_rules rules = {.point = -1, .no_advice = true};
     struct emit_choice choice = {0};
     enum status status = emit_choose(&file->results, file->path, &rules, &choice);
     if (status != STATUS_OK && status != STATUS_USAGE)

@@ -136,6 +136,8 @@ many() {
   file failed.jsonl <<<'{"status": "failed", "error": "it broke"}'
   page failed.jsonl
   holds 'No best layout' 'failed: it broke'
+  # That is an option of another command.
+  absent '[-][-]point' report.html
   page "$RESULTS/h200-probes.jsonl"
   holds '<figure id="f0-probe">'
   ! grep -q "<h3>Points" report.html
