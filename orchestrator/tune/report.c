@@ -148,9 +148,20 @@ static void print_value(const json_t *winner, const char *objective)
     }
 }
 
-static void print_margin(const json_t *record)
+/* The next one has a higher figure in the table, but of the search alone. */
+static void print_luck(const struct tune *tune, const json_t *margin)
 {
-    const json_t *margin = json_object_get(record, "margin");
+    const json_t *winner = json_object_get(tune->record, "winner");
+    const json_t *next = tune->campaign.records[integer_at(margin, "over")];
+    if (integer_at(winner, "rounds") >= 2 && json_array_size(json_object_get(next, "rounds")) < 2 &&
+        number_at(next, "throughput_ips") > number_at(winner, "throughput_ips"))
+        puts("the next did more in its one look; finals decide: the highest of many looks is often "
+             "luck");
+}
+
+static void print_margin(const struct tune *tune)
+{
+    const json_t *margin = json_object_get(tune->record, "margin");
     double low = number_in(margin, "ci95", 0), high = number_in(margin, "ci95", 1);
     if (!margin)
         return;
@@ -158,17 +169,25 @@ static void print_margin(const json_t *record)
     if (isfinite(low) && isfinite(high))
         printf(" (95%%: %+.1f%% to %+.1f%%)", 100.0 * low, 100.0 * high);
     putchar('\n');
+    print_luck(tune, margin);
 }
 
-static void print_p99(const json_t *object, double limit_us)
+/* Of the winner the limit holds; of the closest one it is not surely met. */
+static void print_p99(const json_t *object, double limit_us, bool holds)
 {
     char text[32], limit[32];
-    double high = number_in(object, "p99_bounds_us", 1);
-    printf("p99: %s ms", milliseconds(number_at(object, "p99_us"), text, sizeof text));
+    double p99_us = number_at(object, "p99_us"), high = number_in(object, "p99_bounds_us", 1);
+    printf("p99: %s ms", milliseconds(p99_us, text, sizeof text));
     if (high > 0.0)
         printf(", at most %s with 95%% confidence", milliseconds(high, text, sizeof text));
+    else if (!holds)
+        fputs(", of which no upper end is known", stdout);
     if (limit_us > 0.0)
-        printf("; to be below %s", rate_time_text(limit_us * 1e3, limit, sizeof limit));
+        printf("; %s the limit of %s",
+               holds               ? "below"
+               : p99_us > limit_us ? "above"
+                                   : "not surely below",
+               rate_time_text(limit_us * 1e3, limit, sizeof limit));
     putchar('\n');
 }
 
@@ -263,7 +282,10 @@ static void print_unfinished(const json_t *record, const char *objective)
     double share = number_at(missing, "share"), chance = number_at(missing, "better_chance");
     char text[32];
     double finals_s = number_at(missing, "finals_budget_s");
-    if (finals_s > 0.0)
+    /* The command that would suffice has a budget that is as large or larger. */
+    if (finals_s > 0.0 && *text_at(missing, "command"))
+        fputs("unfinished: there was too little time for finals, which are fresh starts", stdout);
+    else if (finals_s > 0.0)
         printf("unfinished: there was too little time for finals, which are fresh starts: "
                "give --budget %.0fs or more",
                finals_s);
@@ -302,9 +324,9 @@ static void print_winner(const struct tune *tune, double limit_us)
         printf("%zu other%s as good, as far as the data show\n", equal - 1,
                equal > 2 ? "s are" : " is");
     print_reason(tune, winner);
-    print_margin(record);
+    print_margin(tune);
     if (limit_us > 0.0)
-        print_p99(winner, limit_us);
+        print_p99(winner, limit_us, true);
     print_cpus(tune, winner);
     if (limit)
         printf("limited by %s, %.0f%% of it reached: %s\n", text_at(limit, "title"),
@@ -356,7 +378,7 @@ static void print_nothing(const struct tune *tune, double limit_us)
     }
     puts("no layout was found that surely meets the constraints");
     printf("closest: %s\n", text_at(closest, "what"));
-    print_p99(closest, limit_us);
+    print_p99(closest, limit_us, false);
     print_cpus(tune, closest);
 }
 
@@ -415,15 +437,26 @@ void tune_print(const struct tune *tune, const json_t *footer)
 
 /* -- before ------------------------------------------------------------------------------------ */
 
+static bool is_in(const struct tune_batch *batch, size_t point)
+{
+    for (size_t i = 0; i < batch->count; i++)
+        if (batch->items[i].point == point)
+            return true;
+    return false;
+}
+
 static void print_first(struct tune *tune)
 {
-    struct tune_batch batch;
+    struct tune_batch batches[2];
     char what[POINT_DESCRIPTION];
-    /* Nothing is measured: the second batch is what comes behind the naive layouts. */
+    /* Nothing is measured: the second batch is what comes behind the first layout, which is in it
+     * once more. */
     for (int i = 0; i < 2; i++) {
-        tune_search_next(tune->search, INFINITY, &tune->costs, &batch);
-        for (size_t j = 0; j < batch.count; j++) {
-            size_t point = batch.items[j].point;
+        tune_search_next(tune->search, INFINITY, &tune->costs, &batches[i]);
+        for (size_t j = 0; j < batches[i].count; j++) {
+            size_t point = batches[i].items[j].point;
+            if (i == 1 && is_in(&batches[0], point))
+                continue;
             point_describe(&tune->space.plan.points[point], what, sizeof what);
             printf("%s%zu\t%s\n", columns_item(), point, what);
         }

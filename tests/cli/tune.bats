@@ -221,6 +221,8 @@ alone_is_fastest() {
   [ ! -e r.jsonl ]
   grep -qE '^space: +[0-9]+ layouts' out
   grep -q 'threads 1×1, pinned$' out
+  # Each layout once.
+  [ -z "$(grep -P '^\d+\t' out | sort | uniq -d)" ]
   grep -q 'calibration' out
   expect 0 "$MPSWEEP" tune --device emulated --dry-run --guide measuring --budget 45s
   grep -q 'measuring alone, 45 s at most' out

@@ -82,6 +82,35 @@ line() { grep -qE "^$1$" out || fail "no line is '$1'" "$(cat out)"; }
   line 'closest: .*'
 }
 
+@test "the limit of the latency beside the closest one's" {
+  local limited='if .type == "tune" then .ended = "complete" | .verdict = "none" | .closest = .winner | .winner = null
+    | .equal = [] | .constraints.max_p99_us = 50000.5 | .closest.p99_us = 36700'
+  jq -c "$limited | .closest.p99_bounds_us = [30000, 62000] else . end" "$BATS_MEASURED/r.jsonl" >r.jsonl
+  expect 4 "$MPSWEEP" "${TUNE[@]}" --max-p99 50.0005ms -o r.jsonl --resume
+  line 'p99: 36\.7 ms, at most 62 with 95% confidence; not surely below the limit of 50.* ms'
+  jq -c "$limited | .closest.p99_us = 70000 | del(.closest.p99_bounds_us) else . end" "$BATS_MEASURED/r.jsonl" >r.jsonl
+  expect 4 "$MPSWEEP" "${TUNE[@]}" --max-p99 50.0005ms -o r.jsonl --resume
+  line 'p99: 70 ms, of which no upper end is known; above the limit of 50.* ms'
+}
+
+@test "a winner whose figure is below that of one look at the next" {
+  jq -c 'if .type == "point" and .id == 1 then .throughput_ips = 1e6 | .rounds |= .[:1]
+    elif .type == "tune" then .ended = "complete" | .verdict = "winner" | .equal = [] | del(.preferred, .unfinished)
+      | .winner.point = 0 | .winner.rounds = 3 | .margin = {over: 1, rel: 0.02} else . end' \
+    "$BATS_MEASURED/r.jsonl" >r.jsonl
+  expect 0 "$MPSWEEP" "${TUNE[@]}" -o r.jsonl --resume
+  line 'the next did more in its one look; finals decide: .*'
+}
+
+@test "one budget for a search without time for finals: that of the command" {
+  prints '.verdict = "unfinished" | .equal = [] | .unfinished =
+    {better_chance: 0, finals_budget_s: 30, budget_s: 74.2, command: "tune --budget 75s"}'
+  line 'unfinished: there was too little time for finals, which are fresh starts'
+  line 'what would probably suffice: mpsweep tune --budget 75s'
+  prints '.verdict = "unfinished" | .equal = [] | .unfinished = {better_chance: 0, finals_budget_s: 30}'
+  line 'unfinished: .*: give --budget 30s or more'
+}
+
 @test "a tie of an earlier version is still read" {
   prints '.verdict = "tie" | .winner.point = 1 | .tied = [1, 2] | del(.equal, .preferred, .unfinished, .margin)'
   line '1 other is as good, as far as the data show'
