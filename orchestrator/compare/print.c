@@ -192,13 +192,13 @@ void comparison_print_table(FILE *out, const struct comparison *comparison)
     print_only(out, comparison, "NEW", comparison->match.only_change);
     if (comparison->match.repeated > 0)
         fprintf(out,
-                "%zu points have the settings of others of their file: paired by section and "
-                "order\n",
-                comparison->match.repeated);
+                "%zu point%s the settings of others of their file: paired by section and order\n",
+                comparison->match.repeated, comparison->match.repeated == 1 ? " has" : "s have");
     if (comparison->alone > 0)
         fprintf(out,
-                "%zu unsure beyond ±%g%% by itself, but not among %zu points (--adjust none)\n",
-                comparison->alone, comparison->threshold * 100, comparison->count);
+                "%zu unsure beyond ±%g%% by itself, but not among %zu point%s (--adjust none)\n",
+                comparison->alone, comparison->threshold * 100, comparison->count,
+                comparison->count == 1 ? "" : "s");
     if (comparison->few > 0)
         print_few(out, comparison);
     char *summary = comparison_summary(comparison);

@@ -17,8 +17,8 @@ static int print_missing(const struct slurm_view *view)
         enum slurm_shard_state state = slurm_view_state(view, i);
         const struct slurm_job *job = state == SLURM_SHARD_AT_WORK ? slurm_view_job(view, i) : NULL;
         if (shard->failed > 0)
-            fprintf(stderr, "mpsweep: shard %u: %zu points failed, see their records\n", i,
-                    shard->failed);
+            fprintf(stderr, "mpsweep: shard %u: %zu point%s failed, see the records\n", i,
+                    shard->failed, shard->failed == 1 ? "" : "s");
         slurm_view_print_same(view, i, stderr, "mpsweep: ");
         if (state == SLURM_SHARD_FINISHED)
             continue;

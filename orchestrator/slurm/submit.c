@@ -123,8 +123,8 @@ static enum status check_plan(struct request *request, const struct given_option
         request->fleet |= options_switch(&job.sections[0].options, OPTION_FLEET);
     int64_t nodes = options_integer(&request->options, OPTION_SLURM_NODES);
     if (status == STATUS_OK && !request->fleet && (size_t)nodes > plan.count)
-        status = status_set(STATUS_USAGE, "--nodes %lld is more than the %zu points of the plan",
-                            (long long)nodes, plan.count);
+        status = status_set(STATUS_USAGE, "--nodes %lld is more than the %zu point%s of the plan",
+                            (long long)nodes, plan.count, plan.count == 1 ? "" : "s");
     if (status == STATUS_OK) {
         *points = plan.count;
         memcpy(id, plan.id, sizeof plan.id);

@@ -94,12 +94,12 @@ void sweep_print_plan(struct campaign *campaign)
     }
     text_duration(about_s, duration, sizeof duration);
     text_duration(most_s, most, sizeof most);
-    size_t beyond = campaign_count_beyond(campaign);
+    size_t beyond = campaign_count_beyond(campaign), own = campaign_own_count(campaign);
     if (campaign->shard.count > 0)
-        printf("shard:    %s, %zu points of %zu, %u of them for reference\n",
-               shard_name(&campaign->shard, text, sizeof text), campaign_own_count(campaign),
+        printf("shard:    %s, %zu point%s of %zu, %u of them for reference\n",
+               shard_name(&campaign->shard, text, sizeof text), own, own == 1 ? "" : "s",
                campaign->plan.count, campaign->shard.reference);
-    printf("plan:     %zu points, ", campaign_own_count(campaign));
+    printf("plan:     %zu point%s, ", own, own == 1 ? "" : "s");
     if (beyond > 0)
         printf("%zu of them infeasible, ", beyond);
     if (campaign_is_fixed(campaign))

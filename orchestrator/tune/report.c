@@ -474,7 +474,8 @@ void tune_print_plan(struct tune *tune)
                session->emulated ? " [emulated: no real numbers]" : "", gpu->uuid, (int)gpu->sms);
     }
     printf("machine:  %s\n", bind_topology_summary(session->topology, text, sizeof text));
-    printf("space:    %zu layouts", tune->space.candidates);
+    printf("space:    %zu layout%s", tune->space.candidates,
+           tune->space.candidates == 1 ? "" : "s");
     if (gpus > 1)
         printf(", searched on one GPU with its share of the CPUs; the best are measured on all %u",
                gpus);

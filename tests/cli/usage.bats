@@ -155,7 +155,7 @@ takes_at_most() {
 
 @test "a sweep takes at most as long as its plan reports" {
   expect 0 "$MPSWEEP" sweep --device emulated -l threads:1 --dry-run
-  grep -qE '^plan: +1 points, about [0-9.]+ s, at most [0-9.]+ s$' out
+  grep -qE '^plan: +1 point, about [0-9.]+ s, at most [0-9.]+ s$' out
   judged takes_at_most
   points 'length == 4 and all(.rounds[].seconds > 0.39)' r.jsonl
 }
