@@ -51,7 +51,8 @@ static enum status check_first(struct traffic *traffic)
     enum status status = server_check(traffic->server);
     if (status != STATUS_OK || exchange_judge(exchange, code, text) == EXCHANGE_GOOD)
         return status;
-    return status_set(STATUS_WORKER, "its first request: %s", text);
+    return status_set(STATUS_WORKER, "its first request, %.16s %.100s: %s",
+                      traffic->options->method, traffic->options->url, text);
 }
 
 /* -- the loop ---------------------------------------------------------------------------------- */

@@ -119,8 +119,9 @@ enum status round_program_unready(const struct round *round, double seconds)
         if (point_is_server(point))
             return blame(round, p, STATUS_WORKER, "was not ready within %.3g s: %s%s", seconds,
                          point->program.requests.ready ? "no answer of 200 to 299 came from "
-                                                       : "it took no connection",
-                         point->program.requests.ready ? point->program.requests.ready : "");
+                                                       : "it took no connection for ",
+                         point->program.requests.ready ? point->program.requests.ready
+                                                       : point->program.requests.request);
         if (opened > 0 && opened < point_slots(point))
             return blame_unopened(round, p, opened, seconds);
         if (ready > 0 && point_streams(point) > 1)

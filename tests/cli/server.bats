@@ -266,13 +266,13 @@ serves_a_rate() {
   # It begins in the warm-up, and lasts for longer than the window.
   DURATION=0.3 LONGEST=1 fails 'process 2 .*had no answer within the window of .* --request-timeout' \
     --request-timeout 5 -- --delay-ms 2 --stall --every 3
-  fails 'process 2 .*first request: no answer within 0.5 s' --request-timeout 0.5 --timeout $HUNG -- --delay-ms 2 --stall
+  fails 'process 2 .*first request, POST http://127.0.0.1:[0-9]+/.*: no answer within 0.5 s' --request-timeout 0.5 --timeout $HUNG -- --delay-ms 2 --stall
 }
 
 @test "where all answers are wrong, or all connections closed, there is no number" {
   fails 'HTTP 500' --expect 200 -- --status 500
   fails "an answer of 4 bytes without 'true'" --expect true -- --wrong-text ping
-  fails 'process 2 .*first request: the connection was closed without an answer' -- --close
+  fails 'process 2 .*first request, POST http://127.0.0.1:[0-9]+/.*: the connection was closed without an answer' -- --close
 }
 
 # -- servers that fail -------------------------------------------------------------------------------
@@ -292,6 +292,9 @@ serves_a_rate() {
 @test "a server that is never ready" {
   fails 'process 2 .*was not ready within [0-9.]+ s: no answer of 200 to 299 came from' --timeout 3 -- --ready-after 1000
   fails 'process 2 .*was not ready within [0-9.]+ s' --timeout 3 -- --refuse
+  INFER=(--request "POST $ADDRESS/infer")
+  measure 2 -l processes:1 --timeout 3 -- sleep 60
+  points 'all(.error | test("it took no connection for POST http://127.0.0.1:.*/infer"))' r.jsonl
 }
 
 @test "a server that ends under load" {
