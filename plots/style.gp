@@ -207,7 +207,7 @@ do for [i = 1:n_captions] {
         up(caption_height - (i - 0.3) * caption_step) \
         font caption_font noenhanced textcolor '#333333'
 }
-if (emulated) {
+if (emulated && !exists('is_filled')) {
     # Within the plot, however low that is.
     set label 2 'EMULATED GPU' at graph 0.5, graph 0.5 center rotate by 28 \
         font sprintf(',%g', plot_height < 2.4 ? 16 * plot_height : 38) textcolor '#E2E2E2' back

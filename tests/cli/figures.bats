@@ -429,10 +429,11 @@ P
   explained one.jsonl >e.json
   draws ceilings one.jsonl --explained e.json
   shows 'EMULATED GPU'
-  # What fills the picture has it in the title, too.
+  # What fills the picture has it in the title, without a mark whose ends would cover the axes.
   for figure in phases heatmap ceilings; do
     draws "$figure" one.jsonl --explained e.json
     shows '(EMULATED GPU)'
+    hides '<text>EMULATED GPU</text>'
   done
   explained odd.jsonl >e.json
   draws ceilings odd.jsonl --explained e.json
