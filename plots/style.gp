@@ -208,7 +208,7 @@ do for [i = 1:n_captions] {
         font caption_font noenhanced textcolor '#333333'
 }
 if (emulated && !exists('is_filled')) {
-    # Within the plot, however low that is.
+    # Within the plot, however narrow that is.
     set label 2 'EMULATED GPU' at graph 0.5, graph 0.5 center rotate by 28 \
-        font sprintf(',%g', plot_height < 2.4 ? 16 * plot_height : 38) textcolor '#E2E2E2' back
+        font sprintf(',%g', 38 / 7.0 * page_width) textcolor '#E2E2E2' back
 }

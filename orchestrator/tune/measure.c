@@ -370,12 +370,15 @@ enum status tune_dismiss(struct tune *tune, enum status status)
     return status;
 }
 
-/* A program's start is dear, and what it serves shows where the best is; finals are fresh. */
+/* A program's start is dear: all that it serves shows where the best is, and finalists have as few
+ * of them a round as give the same. */
 static enum turns_reuse reuse_of(const struct tune *tune, const struct tune_batch *batch)
 {
-    if (options_switch(tune->campaign.options, OPTION_NO_REUSE) || batch->fresh)
+    if (options_switch(tune->campaign.options, OPTION_NO_REUSE))
         return TURNS_FRESH;
-    return tune->rules.program && batch->stage == TUNE_STAGE_LOOK ? TURNS_LARGEST : TURNS_EQUAL;
+    if (!tune->rules.program)
+        return batch->fresh ? TURNS_FRESH : TURNS_EQUAL;
+    return batch->stage == TUNE_STAGE_LOOK ? TURNS_LARGEST : TURNS_EQUAL;
 }
 
 /* Ends the processes of the batch before, unless they serve the turn. */

@@ -119,12 +119,12 @@ static uint64_t timeout_of(const struct tune *tune, const struct point *point)
 }
 
 /* What the finals need, before they have begun. */
-static double reserve_s(const struct tune *tune, enum tune_stage stage)
+static double reserve_s(const struct tune *tune, enum tune_stage stage, bool starts)
 {
     if (stage != TUNE_STAGE_LOOK || !tune->pace.known)
         return 0.0;
     double confirm_s = tune_confirm_s(tune), left_s = tune_seconds_left(tune) - confirm_s;
-    return tune_search_reserve_s(tune->search, fmax(left_s, 0.0), &tune->costs) + confirm_s;
+    return tune_search_reserve_s(tune->search, fmax(left_s, 0.0), &tune->costs, starts) + confirm_s;
 }
 
 bool tune_pace_limits(const struct tune *tune, const struct point *point, enum tune_stage stage,
@@ -142,7 +142,7 @@ bool tune_pace_limits(const struct tune *tune, const struct point *point, enum t
     out->timeout_ns = timeout_of(tune, point);
     uint64_t now_ns = clock_now_ns();
     uint64_t end_ns = now_ns + out->duration_ns + point->work.warmup_ns + ns_of(pace->stop_s) +
-                      ns_of(reserve_s(tune, stage));
+                      ns_of(reserve_s(tune, stage, starts));
     if (end_ns >= pace->deadline_ns)
         return false;
     double spare_s = (double)(pace->deadline_ns - end_ns) / 1e9;
@@ -163,7 +163,8 @@ bool tune_pace_limits(const struct tune *tune, const struct point *point, enum t
 uint64_t tune_pace_until_ns(const struct tune *tune, enum tune_stage stage, double window_s)
 {
     const struct tune_pace *pace = &tune->pace;
-    uint64_t kept_ns = ns_of(window_s + pace->stop_s + reserve_s(tune, stage));
+    bool waits = tune->campaign.crew.pool.count > 0;
+    uint64_t kept_ns = ns_of(window_s + pace->stop_s + reserve_s(tune, stage, !waits));
     if (!pace->deadline_ns)
         return 0;
     return pace->deadline_ns > kept_ns ? pace->deadline_ns - kept_ns : 1;

@@ -500,11 +500,11 @@ P
   grep -q 'rotate(-60' a.svg
 }
 
-@test "a low plot has a low mark of an emulated GPU" {
+@test "a narrow plot has a small mark of an emulated GPU" {
   needs_gnuplot
   file r.jsonl '.gpu.emulated = true' <<<'{}'
-  draws phases r.jsonl
-  grep -B2 '>EMULATED GPU<' a.svg | grep -q 'font-size="4.80"'
+  draws throughput r.jsonl --width 3.5in
+  grep -B2 '>EMULATED GPU<' a.svg | grep -q 'font-size="19.00"'
   draws throughput r.jsonl
   grep -B2 '>EMULATED GPU<' a.svg | grep -q 'font-size="38.00"'
 }

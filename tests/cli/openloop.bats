@@ -225,13 +225,6 @@ LIST
   [ "$(cut -f2 out | tail -1)" = "threads 1×1, pinned, highest rate with p90 under 1.5 ms, poisson" ]
 }
 
-@test "the throughput figure distinguishes rates" {
-  expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 --rate closed,500,max-under-p99=1s -q -o r.jsonl
-  expect 0 "$MPSWEEP" plot r.jsonl -o r.gp
-  grep -q '500/s' r.gp
-  grep -q 'p99 under 1 s' r.gp
-}
-
 @test "csv has the rate" {
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 --rate closed,500 --format csv -q --seed 0
   head -1 out | tr , '\n' >titles

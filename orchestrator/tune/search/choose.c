@@ -23,7 +23,8 @@
 #define GAIN_LEAST 0.0001
 #define AGAIN_GAIN_LEAST 0.0005
 
-/* Nor is a start of a program worth its seconds for less than this. */
+/* Nor is a start of a program worth its seconds for less than this, or any look the time of further
+ * finalists. */
 #define START_GAIN_LEAST 0.005
 
 /* Until this many have shown what predictions are worth. */
@@ -259,8 +260,8 @@ static bool is_worth_a_start(const struct choice *choice, size_t i, double gain)
            (is_untried(choice, i) || tune_look_seconds(search, choice->open[i]) <= spare_s);
 }
 
-bool tune_choose(struct tune_search *search, double seconds_most, struct tune_batch *batch,
-                 bool *too_dear)
+bool tune_choose(struct tune_search *search, double seconds_most, double held_most,
+                 struct tune_batch *batch, bool *too_dear)
 {
     struct choice choice;
     double spent_s = 0.0;
@@ -281,6 +282,9 @@ bool tune_choose(struct tune_search *search, double seconds_most, struct tune_ba
                 continue;
             size_t point = choice.open[i];
             bool held = tune_is_held(search, point), starts = waits && !held;
+            /* The same processes show little more of it: sets of them differ, windows do not. */
+            if (held && !is_untried(&choice, i))
+                continue;
             double alone_s =
                 held ? tune_held_look_seconds(search, point) : tune_look_seconds(search, point);
             if (!held && !tune_may_start(search, point))
@@ -290,7 +294,9 @@ bool tune_choose(struct tune_search *search, double seconds_most, struct tune_ba
             double rate = starts && alone_s <= seconds_most
                               ? start_rate(&choice, i, crew_most, seconds_most)
                               : gain / alone_s;
-            if (alone_s > seconds_most)
+            /* What is likely enough to be the best takes of the time of further finalists. */
+            double most_s = held && gain >= START_GAIN_LEAST ? held_most : seconds_most;
+            if (alone_s > most_s)
                 *too_dear = true;
             else if (rate > first_rate) {
                 first_rate = rate;

@@ -58,11 +58,27 @@ static double final_window_s(const struct tune_search *search, size_t point)
     return fmax(search->final_s, percentile_s(search, point));
 }
 
+/* Whether the processes of one finalist serve another one, in the order in which they are measured.
+ */
+static bool comes_with(const struct tune_search *search, size_t started_for, size_t point)
+{
+    const struct tune_candidate *most = &search->candidates[started_for];
+    const struct tune_candidate *one = &search->candidates[point];
+    bool equal = most->processes == one->processes && most->threads == one->threads;
+    return tune_may_share_round(search, most, one) && (!equal || started_for < point);
+}
+
 static double round_seconds(const struct tune_search *search, const size_t *points, size_t count)
 {
     double sum = 0.0;
-    for (size_t i = 0; i < count; i++)
-        sum += tune_seconds_of(search, points[i], final_window_s(search, points[i]));
+    for (size_t i = 0; i < count; i++) {
+        bool starts = true;
+        for (size_t j = 0; j < count && starts; j++)
+            starts = j == i || !comes_with(search, points[j], points[i]);
+        double window_s = final_window_s(search, points[i]);
+        sum += starts ? tune_seconds_of(search, points[i], window_s)
+                      : tune_held_seconds_of(search, points[i], window_s);
+    }
     return sum;
 }
 
@@ -83,9 +99,9 @@ static unsigned fewest_rounds(const struct tune_search *search)
 static double leaders_s(const struct tune_search *search, const size_t *leaders, size_t known,
                         size_t count)
 {
-    double sum = 0.0;
-    for (size_t i = 0; i < count; i++)
-        sum += round_seconds(search, &leaders[i < known ? i : known - 1], 1);
+    double sum = round_seconds(search, leaders, count < known ? count : known);
+    for (size_t i = known; i < count; i++)
+        sum += round_seconds(search, &leaders[known - 1], 1);
     return sum;
 }
 
@@ -146,7 +162,13 @@ static double dear_reserve_s(const struct tune_search *search, const size_t *lea
     return few * one_s <= few_s ? few * one_s : 0.0;
 }
 
-double tune_reserve_s(const struct tune_search *search)
+/* What is held back in any case: looks on processes that wait take little of the rest. */
+static double least_reserve_s(const struct tune_search *search, size_t best)
+{
+    return FEW_STARTS_SPARE * fewest_rounds(search) * round_seconds(search, &best, 1);
+}
+
+double tune_reserve_s(const struct tune_search *search, bool starts)
 {
     size_t leaders[TUNE_FINALISTS + 1];
     size_t count = tune_leaders(search, leaders, TUNE_FINALISTS);
@@ -157,24 +179,25 @@ double tune_reserve_s(const struct tune_search *search)
     if (!are_finals_dear(search))
         return share_s;
     double dear_s = dear_reserve_s(search, leaders, count);
-    return dear_s > 0.0 ? fmax(share_s, dear_s) : 0.0;
+    double reserve_s = dear_s > 0.0 ? fmax(share_s, dear_s) : 0.0;
+    return starts ? reserve_s : fmin(reserve_s, least_reserve_s(search, leaders[0]));
 }
 
 bool tune_leaves_finals(const struct tune_search *search, size_t point)
 {
-    double few_s = FEW_STARTS_SPARE * fewest_rounds(search) * round_seconds(search, &point, 1);
+    double few_s = least_reserve_s(search, point);
     double left_s = search->left_s - tune_look_seconds(search, point);
-    return tune_reserve_s(search) <= 0.0 ||
+    return tune_reserve_s(search, true) <= 0.0 ||
            few_s <= fmin(FEW_FINALS_SHARE * search->budget_s, left_s);
 }
 
 double tune_search_reserve_s(const struct tune_search *search, double seconds_left,
-                             const struct tune_costs *costs)
+                             const struct tune_costs *costs, bool starts)
 {
     struct tune_search now = *search;
     now.left_s = seconds_left;
     now.costs = *costs;
-    return tune_reserve_s(&now);
+    return tune_reserve_s(&now, starts);
 }
 
 /* -- who takes part ------------------------------------------------------------------------------

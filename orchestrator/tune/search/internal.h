@@ -106,12 +106,19 @@ bool tune_has_room(const struct tune_search *search, const struct tune_candidate
 
 /* -- starts.c -- */
 
-/* Seconds of a window of a point with processes of its own. */
+/* Seconds of a window of a point with processes of its own, and on some that there are. */
 double tune_seconds_of(const struct tune_search *search, size_t point, double window_s);
+double tune_held_seconds_of(const struct tune_search *search, size_t point, double window_s);
 
 /* Of a look, the search of a rate included; and of one on processes that there are. */
 double tune_look_seconds(const struct tune_search *search, size_t point);
 double tune_held_look_seconds(const struct tune_search *search, size_t point);
+
+/* Whether a round of the finals has both on the same processes: of a program, where few of them
+ * idle (TURNS_EQUAL). */
+bool tune_may_share_round(const struct tune_search *search,
+                          const struct tune_candidate *started_for,
+                          const struct tune_candidate *one);
 
 /* Whether processes that wait serve the point. */
 bool tune_is_held(const struct tune_search *search, size_t point);
@@ -126,10 +133,11 @@ bool tune_may_start(const struct tune_search *search, size_t point);
 
 /* -- choose.c -- */
 
-/* Adds what to look at next, points that can share processes, in at most seconds_most; false: there
- * is nothing that is worth it. *too_dear: something would be, with more time. */
-bool tune_choose(struct tune_search *search, double seconds_most, struct tune_batch *batch,
-                 bool *too_dear);
+/* Adds what to look at next, points that can share processes, of which a look that starts some and
+ * one that does not take at most as many seconds as is given; false: there is nothing that is worth
+ * it. *too_dear: something would be, with more time. */
+bool tune_choose(struct tune_search *search, double seconds_most, double held_most,
+                 struct tune_batch *batch, bool *too_dear);
 
 /* The chance of the likeliest that something unmeasured does better than the best by a share, and
  * the seconds that it takes to look at all that may. */
@@ -181,8 +189,8 @@ double tune_excess(const struct tune_search *search, size_t point);
 
 /* -- finals.c -- */
 
-/* What has to be left for the finals. */
-double tune_reserve_s(const struct tune_search *search);
+/* What a look has to leave for the finals: less if processes that wait serve it. */
+double tune_reserve_s(const struct tune_search *search, bool starts);
 
 /* Whether there is time for finals of a point after a start for it, or for none of the best now. */
 bool tune_leaves_finals(const struct tune_search *search, size_t point);

@@ -169,8 +169,12 @@ static bool add_looks(struct tune_search *search, struct tune_batch *batch)
     }
     if (search->looks >= TUNE_LOOKS_MOST || tune_belief_renew(search, TUNE_GROWTH) != STATUS_OK)
         return false;
-    double most_s = isinf(search->left_s) ? INFINITY : search->left_s - tune_reserve_s(search);
-    bool any = tune_choose(search, most_s, batch, &too_dear);
+    double most_s = search->left_s, held_s = search->left_s;
+    if (isfinite(search->left_s)) {
+        most_s -= tune_reserve_s(search, true);
+        held_s -= tune_reserve_s(search, false);
+    }
+    bool any = tune_choose(search, most_s, held_s, batch, &too_dear);
     search->cut |= !any && too_dear;
     return any;
 }

@@ -97,7 +97,7 @@ struct tune_observation {
 
 enum tune_stage {
     TUNE_STAGE_LOOK,  /* short windows of what is expected to gain most for its time */
-    TUNE_STAGE_FINAL, /* rounds of the best, each with fresh processes */
+    TUNE_STAGE_FINAL, /* rounds of the best, with fresh processes */
     TUNE_STAGE_NAIVE, /* the layouts that one would take without a search, for comparison */
     TUNE_STAGE_DONE,
 };
@@ -113,7 +113,8 @@ struct tune_item {
 #define TUNE_BATCH_MOST 64
 struct tune_batch {
     enum tune_stage stage;
-    bool fresh; /* each on processes of its own, in random order */
+    bool fresh; /* on processes that start for the batch: each on its own, but those of a program
+                   share them where few idle */
     size_t count;
     struct tune_item items[TUNE_BATCH_MOST];
 };
@@ -143,10 +144,11 @@ void tune_search_hold(struct tune_search *search, size_t point);
 void tune_search_next(struct tune_search *search, double seconds_left,
                       const struct tune_costs *costs, struct tune_batch *out);
 
-/* Seconds that a look must leave for the finals: what those of the best until now take, as far as
- * seconds_left allow them. 0: no layout is known to work, or there is no time for any finals. */
+/* Seconds that a look must leave for the finals, less if it starts no processes: what those of the
+ * best until now take, as far as seconds_left allow them. 0: no layout is known to work, or there
+ * is no time for any finals. */
 double tune_search_reserve_s(const struct tune_search *search, double seconds_left,
-                             const struct tune_costs *costs);
+                             const struct tune_costs *costs, bool starts);
 
 /* Whether the driver would refuse a point that was not tried, as it refused less: that may have
  * come to light since the batch was chosen. */

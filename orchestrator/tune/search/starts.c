@@ -27,15 +27,16 @@ static double streams_seconds(const struct tune_search *search, size_t point)
                                 search->rules.program);
 }
 
-static double held_seconds(const struct tune_costs *costs, double window_s)
+double tune_held_seconds_of(const struct tune_search *search, size_t point, double window_s)
 {
-    return costs->point_s + fmax(window_s, costs->window_s);
+    const struct tune_costs *costs = &search->costs;
+    return costs->point_s + fmax(window_s, costs->window_s) + streams_seconds(search, point);
 }
 
 double tune_seconds_of(const struct tune_search *search, size_t point, double window_s)
 {
     const struct tune_costs *costs = &search->costs;
-    return held_seconds(costs, window_s) + streams_seconds(search, point) + costs->start_s +
+    return tune_held_seconds_of(search, point, window_s) + costs->start_s +
            costs->process_s * search->candidates[point].processes;
 }
 
@@ -46,8 +47,7 @@ double tune_look_seconds(const struct tune_search *search, size_t point)
 
 double tune_held_look_seconds(const struct tune_search *search, size_t point)
 {
-    return held_seconds(&search->costs, search->look_s) + streams_seconds(search, point) +
-           search->costs.search_s;
+    return tune_held_seconds_of(search, point, search->look_s) + search->costs.search_s;
 }
 
 /* The same of a program, beside that: its threads, streams and binding are those of its start. */
@@ -122,6 +122,14 @@ static bool has_other_share_or_binding(const struct tune_search *search, size_t 
     const struct tune_candidate *first = &search->candidates[search->known[0]];
     return one->axes[TUNE_AXIS_SHARE] != first->axes[TUNE_AXIS_SHARE] ||
            one->axes[TUNE_AXIS_BIND] != first->axes[TUNE_AXIS_BIND];
+}
+
+bool tune_may_share_round(const struct tune_search *search,
+                          const struct tune_candidate *started_for,
+                          const struct tune_candidate *one)
+{
+    return search->rules.program && tune_may_serve(search, started_for, one) &&
+           2 * (started_for->processes - one->processes) <= one->processes;
 }
 
 bool tune_is_held(const struct tune_search *search, size_t point)

@@ -99,9 +99,9 @@ void tune_trial_measure(const struct tune_truth *truth, const struct tune_space 
     for (size_t i = 0; i < batch->count; i++)
         done[batch->items[i].point] = false;
     /* Who shares processes is known: only those that start some pay for it. */
-    enum turns_reuse reuse = space->job.command ? TURNS_LARGEST : TURNS_EQUAL;
-    if (turns_make(plan, done, 1, 0, batch->fresh ? TURNS_FRESH : reuse, turns, &count) !=
-        STATUS_OK)
+    enum turns_reuse finals = space->job.command ? TURNS_EQUAL : TURNS_FRESH;
+    enum turns_reuse looks = space->job.command ? TURNS_LARGEST : TURNS_EQUAL;
+    if (turns_make(plan, done, 1, 0, batch->fresh ? finals : looks, turns, &count) != STATUS_OK)
         abort();
     const bool waits = space->job.command && !batch->fresh;
     trial->crew = waits ? trial->crew : NULL;
@@ -137,6 +137,7 @@ void tune_trial_measure(const struct tune_truth *truth, const struct tune_space 
                 fmax(trial->best_measured_ips, allowed_ips(truth, point, trial));
         note(context, batch, &batch->items[at], &seen);
     }
+    trial->crew = waits ? trial->crew : NULL;
     free(done);
     free(turns);
 }

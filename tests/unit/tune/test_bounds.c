@@ -242,6 +242,20 @@ static double start_of(const struct tune_costs *costs, size_t point)
     return costs->start_s + costs->process_s * rig.space[point].processes;
 }
 
+/* Whether another finalist's processes serve this one of the batch. */
+static bool shares(const struct tune_batch *batch, size_t i)
+{
+    const struct tune_candidate *one = &rig.space[batch->items[i].point];
+    for (size_t j = 0; j < batch->count; j++) {
+        const struct tune_candidate *other = &rig.space[batch->items[j].point];
+        bool larger = other->processes * other->threads > one->processes * one->threads;
+        if ((larger || (j < i && other->processes == one->processes)) &&
+            tune_may_share_round(rig.search, other, one))
+            return true;
+    }
+    return false;
+}
+
 /* Runs a search among layouts of a program whose starts take long: one serves looks until another
  * is asked for. Returns the seconds that it took, and the longest window of the finals. */
 static double run_windows(const struct tune_costs *costs, double budget_s, bool final_grows,
@@ -263,7 +277,7 @@ static double run_windows(const struct tune_costs *costs, double budget_s, bool 
         assert_true(batch.fresh || batch.count == 1);
         for (size_t i = 0; i < batch.count; i++) {
             size_t point = batch.items[i].point;
-            bool starts = batch.fresh || !tune_is_held(rig.search, point);
+            bool starts = batch.fresh ? !shares(&batch, i) : !tune_is_held(rig.search, point);
             spent_s += batch.items[i].window_s + costs->point_s;
             spent_s += starts ? start_of(costs, point) : 0.0;
             if (starts)
@@ -274,7 +288,7 @@ static double run_windows(const struct tune_costs *costs, double budget_s, bool 
         }
         assert_true(++rig.steps < 1000);
         if (!batch.fresh)
-            assert_true(tune_search_reserve_s(rig.search, budget_s - spent_s, costs) <=
+            assert_true(tune_search_reserve_s(rig.search, budget_s - spent_s, costs, false) <=
                         budget_s - spent_s);
     }
 }
