@@ -169,10 +169,10 @@ static bool add_looks(struct tune_search *search, struct tune_batch *batch)
     }
     if (search->looks >= TUNE_LOOKS_MOST || tune_belief_renew(search, TUNE_GROWTH) != STATUS_OK)
         return false;
-    double most_s = search->left_s, held_s = search->left_s;
+    double most_s = INFINITY, held_s = INFINITY;
     if (isfinite(search->left_s)) {
-        most_s -= tune_reserve_s(search, true);
-        held_s -= tune_reserve_s(search, false);
+        most_s = search->left_s - tune_reserve_s(search, true);
+        held_s = search->left_s - tune_reserve_s(search, false);
     }
     bool any = tune_choose(search, most_s, held_s, batch, &too_dear);
     search->cut |= !any && too_dear;
