@@ -24,7 +24,10 @@ static void write_winner(const json_t *record, const json_t *winner, FILE *out)
     if (number_at(winner, "p99_us") > 0.0)
         fprintf(out, ", p99 %s ms",
                 text_number(number_at(winner, "p99_us") / 1e3, text, sizeof text));
-    if (strcmp(text_at(record, "verdict"), "unfinished") == 0)
+    bool open = json_is_true(json_object_get(json_object_get(record, "unfinished"), "open"));
+    if (open)
+        fputs("; another one may be as good", out);
+    else if (strcmp(text_at(record, "verdict"), "unfinished") == 0)
         fputs("; more time would probably find a better one", out);
 }
 

@@ -166,10 +166,11 @@ static json_t *unfinished_object(const struct tune *tune, const struct tune_judg
     double finals_s = judgement->finals_budget_s;
     char *command = budget_s > 0.0 ? tune_again_words(tune, budget_s) : NULL;
     json_t *object = json_pack(
-        "{s:o*, s:o*, s:f, s:o*, s:o*, s:o*}", "share", share > 0.0 ? json_real(share) : NULL, "of",
-        share > 0.0 ? json_real(judgement->value / share) : NULL, "better_chance",
-        judgement->better_chance, "budget_s", budget_s > 0.0 ? json_real(budget_s) : NULL,
-        "command", command ? json_string(command) : NULL, "finals_budget_s",
+        "{s:o*, s:o*, s:f, s:o*, s:o*, s:o*, s:o*}", "share", share > 0.0 ? json_real(share) : NULL,
+        "of", share > 0.0 ? json_real(judgement->value / share) : NULL, "better_chance",
+        judgement->better_chance, "open", judgement->open ? json_true() : NULL, "budget_s",
+        budget_s > 0.0 ? json_real(budget_s) : NULL, "command",
+        command ? json_string(command) : NULL, "finals_budget_s",
         finals_s > 0.0 ? json_real(ceil(finals_s)) : NULL);
     free(command);
     return object;

@@ -289,6 +289,8 @@ static void print_unfinished(const json_t *record, const char *objective)
         printf("unfinished: there was too little time for finals, which are fresh starts: "
                "give --budget %.0fs or more",
                finals_s);
+    else if (json_is_true(json_object_get(missing, "open")))
+        fputs("unfinished: more rounds would show whether another layout is as good", stdout);
     else
         fputs("unfinished: more time would probably find a better layout", stdout);
     if (share > 0.0 && strcmp(objective, "throughput") == 0)

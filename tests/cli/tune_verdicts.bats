@@ -55,6 +55,10 @@ line() { grep -qE "^$1$" out || fail "no line is '$1'" "$(cat out)"; }
   prints '.verdict = "unfinished" | .equal = [] | .unfinished = {better_chance: 0}'
   line 'unfinished: more time would probably find a better layout'
   absent 'suffice' out
+  # Nor is it where all that is open is which of those that were measured is better.
+  prints '.verdict = "unfinished" | .equal = [] | .unfinished = {better_chance: 0.03, open: true}'
+  line 'unfinished: more rounds would show whether another layout is as good; a layout that does 5% more is 3% likely'
+  line 'Best .*; another one may be as good'
   # It is deployed under its name.
   expect 0 "$MPSWEEP" emit r.jsonl --format env -o deployed
   grep -q 'the best so far of a tuning that is not finished' out

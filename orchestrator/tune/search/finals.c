@@ -429,6 +429,27 @@ static size_t add_rivals(const struct tune_search *search, size_t *points)
     return count > 1 ? count : 0;
 }
 
+/* Adds what had rounds, and whose next one takes no start of its own: that shows by how much the
+ * best is better. */
+static size_t add_companions(const struct tune_search *search, size_t *points, size_t count)
+{
+    size_t leaders = count;
+    for (size_t i = 0; i < search->known_count; i++) {
+        size_t point = search->known[i];
+        const struct tune_state *state = &search->states[point];
+        bool has =
+                 state->rounds == 0 || state->rounds >= search->rules.rounds_most || state->dropped,
+             comes = false;
+        for (size_t j = 0; j < count; j++)
+            has |= points[j] == point;
+        for (size_t j = 0; j < leaders && !has; j++)
+            comes |= comes_with(search, points[j], point);
+        if (comes && count < TUNE_FINALISTS)
+            points[count++] = point;
+    }
+    return count;
+}
+
 bool tune_add_round(struct tune_search *search, struct tune_batch *batch)
 {
     size_t points[TUNE_FINALISTS + 1] = {0};
@@ -440,6 +461,7 @@ bool tune_add_round(struct tune_search *search, struct tune_batch *batch)
     if (is_decided(search, points, count) && (count = add_rivals(search, points)) == 0)
         return false;
     count = count < search->finalists ? count : search->finalists;
+    count = add_companions(search, points, count);
     while (count > 0 && round_seconds(search, points, count) > search->left_s)
         count--;
     for (size_t i = 0; i < count; i++)

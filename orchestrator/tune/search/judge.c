@@ -354,6 +354,7 @@ static void look_ahead(struct tune_search *search, bool doubt, struct tune_judge
     if (out->better_chance <= BETTER_CHANCE && !cut && !doubt)
         return;
     out->verdict = TUNE_UNFINISHED;
+    out->open = out->better_chance <= BETTER_CHANCE && !cut;
     double whole_s = fmax(search->rules.budget_s, search->budget_s);
     if (!isfinite(whole_s))
         return;

@@ -170,7 +170,7 @@ void tune_search_lower_rounds(struct tune_search *search, size_t point, double v
 enum tune_verdict {
     TUNE_WINNER,     /* better than all that was measured, beyond doubt */
     TUNE_EQUAL,      /* some others do as much, as far as the data show */
-    TUNE_UNFINISHED, /* the best so far: more time would probably find a better one */
+    TUNE_UNFINISHED, /* the best so far: more time would find a better one, or show whether it is */
     TUNE_NONE        /* no point that was measured meets the constraints */
 };
 
@@ -203,6 +203,7 @@ struct tune_judgement {
     size_t equal[TUNE_EQUAL_MOST];
     double reached_share;   /* of the highest prediction, or of the highest ceiling; 0: not known */
     double better_chance;   /* that something unmeasured does more than 5% more, 0 .. 1 */
+    bool open;              /* TUNE_UNFINISHED only since another measured one may be as good */
     double enough_budget_s; /* of TUNE_UNFINISHED: what would probably suffice; 0: not known */
     double finals_budget_s; /* without time for finals: what holds the shortest; 0: not known */
     size_t measured;        /* points of the space that gave a number or were found not to work */
