@@ -58,6 +58,7 @@ dist_results_DATA = \
     docs/results/h100-tune-45s-cufft-refused-1.jsonl docs/results/h100-tune-45s-cufft-refused-2.jsonl \
     docs/results/h100-tune-45s-cufft-1.jsonl docs/results/h100-tune-45s-cufft-2.jsonl \
     docs/results/h100-tune-90s-decode-1.jsonl docs/results/h100-tune-90s-decode-2.jsonl \
+    docs/results/h100-tune-90s-decode-3.jsonl docs/results/h100-tune-200s-decode.jsonl \
     docs/results/h100-tune-480s-dear.jsonl \
     docs/results/h100-tune-60s-torch-1.jsonl docs/results/h100-tune-60s-torch-2.jsonl \
     docs/results/h100-tune-60s-torch-all.jsonl \
