@@ -378,7 +378,8 @@ static enum turns_reuse reuse_of(const struct tune *tune, const struct tune_batc
         return TURNS_FRESH;
     if (!tune->rules.program)
         return batch->fresh ? TURNS_FRESH : TURNS_EQUAL;
-    return batch->stage == TUNE_STAGE_LOOK ? TURNS_LARGEST : TURNS_EQUAL;
+    bool search = batch->stage == TUNE_STAGE_LOOK && !tune->rules.exhaustive;
+    return search ? TURNS_LARGEST : TURNS_EQUAL;
 }
 
 /* Ends the processes of the batch before, unless they serve the turn. */

@@ -212,6 +212,7 @@ static enum status make_search(struct tune *tune)
     tune->rules.server = any && point_is_server(any);
     tune->rules.names_processes = any && turns_names(any, PLACEHOLDER_PROCESSES);
     tune->rules.names_threads = any && turns_names(any, PLACEHOLDER_THREADS);
+    tune->rules.fresh = options_switch(tune->campaign.options, OPTION_NO_REUSE);
     tune->rules.latency = tune->objective == TUNE_P99;
     tune->rules.budget_s = tune->pace.budget_s;
     tune->rules.resolution = tune_goal(tune)->permille ? BRACKET_WIDTH : 0.0;

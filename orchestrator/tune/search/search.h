@@ -58,6 +58,7 @@ struct tune_rules {
     bool predicted;    /* candidates have predictions */
     bool program;      /* candidates are of a program: its starts may take long, and serve fewer */
     bool server;       /* the program is a server: threads are connections to it */
+    bool fresh;        /* no processes serve two points */
     /* Its command has their number: a start serves no other one. */
     bool names_processes, names_threads;
 };

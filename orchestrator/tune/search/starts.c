@@ -3,9 +3,12 @@
 #include "orchestrator/tune/search/costs.h"
 #include "orchestrator/tune/search/internal.h"
 
-/* Started processes may be this many times as many as those that work (turns.h). */
-#define CREW_SHRINKS 4
-#define PROGRAM_CREW_SHRINKS 16
+/* Of the processes of a start over MPS so many may idle: in looks at a program as many for each
+ * that works as there can be, else one for so many that work, beside which these give the same
+ * (turns.h).
+ */
+#define IDLE_MOST 15
+#define WORK_PER_IDLE 2
 
 /* A program's processes may need much memory of the host: a start has at most this many times as
  * many as have worked. */
@@ -65,11 +68,11 @@ static bool may_serve_program(const struct tune_search *search,
 bool tune_may_serve(const struct tune_search *search, const struct tune_candidate *started_for,
                     const struct tune_candidate *one)
 {
-    unsigned held = search->rules.program ? PROGRAM_CREW_SHRINKS : CREW_SHRINKS;
-    unsigned shrinks = one->axes[TUNE_AXIS_MPS] ? held : 1;
-    return started_for->processes >= one->processes &&
-           started_for->axes[TUNE_AXIS_MPS] == one->axes[TUNE_AXIS_MPS] &&
-           started_for->processes <= shrinks * one->processes &&
+    unsigned idle = started_for->processes - one->processes, most = 0;
+    if (one->axes[TUNE_AXIS_MPS])
+        most = search->rules.program ? IDLE_MOST * one->processes : one->processes / WORK_PER_IDLE;
+    return !search->rules.fresh && started_for->processes >= one->processes &&
+           started_for->axes[TUNE_AXIS_MPS] == one->axes[TUNE_AXIS_MPS] && idle <= most &&
            started_for->connections == one->connections &&
            started_for->axes[TUNE_AXIS_SCHEDULE] == one->axes[TUNE_AXIS_SCHEDULE] &&
            started_for->axes[TUNE_AXIS_DAEMONS] == one->axes[TUNE_AXIS_DAEMONS] &&
@@ -129,7 +132,7 @@ bool tune_may_share_round(const struct tune_search *search,
                           const struct tune_candidate *one)
 {
     return search->rules.program && tune_may_serve(search, started_for, one) &&
-           2 * (started_for->processes - one->processes) <= one->processes;
+           WORK_PER_IDLE * (started_for->processes - one->processes) <= one->processes;
 }
 
 bool tune_is_held(const struct tune_search *search, size_t point)
