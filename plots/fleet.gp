@@ -28,7 +28,7 @@ if (few) {
         if (strlen(names[i]) > longest_name) { longest_name = strlen(names[i]) }
     }
 }
-is_aslant = (longest_name + 2) * 0.0583 * n_nodes > 6
+is_aslant = (longest_name + 2) * 0.0583 * n_nodes > (exists('page_width') ? page_width : 7.0) - 1
 slant = longest_name > 18 ? 60 : 30
 if (is_aslant) { axis_height = 0.3 + 0.0583 * longest_name * sin(slant * pi / 180) }
 load folder . 'style.gp'

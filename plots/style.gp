@@ -78,7 +78,7 @@ legend_height = legend_right || n_entries == 0 ? 0 : legend_rows * legend_step +
 
 # A line of the caption has as many words as fit, and ends behind a comma or a stop if one is near its
 # end.
-line_most = int(122 * page_width / 7.0 * 7 / caption_size)
+line_most = int(122 * (page_width - 0.3) / 6.7 * 7 / caption_size)
 array captions[40]
 n_captions = 0
 do for [p = 1:2] {

@@ -280,11 +280,13 @@ void tune_judge(const struct tune *tune, struct tune_judgement *out)
         only_on_one(looked, out);
         return;
     }
-    if (looked->verdict == TUNE_UNFINISHED && out->winner != TUNE_NO_POINT)
+    /* What was open on one, the finals on all have answered. */
+    if (looked->verdict == TUNE_UNFINISHED && !looked->open && out->winner != TUNE_NO_POINT)
         out->verdict = TUNE_UNFINISHED;
     out->reached_share = looked->reached_share;
     out->better_chance = looked->better_chance;
-    out->enough_budget_s = fmax(out->enough_budget_s, looked->enough_budget_s);
+    if (!looked->open)
+        out->enough_budget_s = fmax(out->enough_budget_s, looked->enough_budget_s);
     out->measured = looked->measured;
     out->complete = out->complete && !looked->cut;
     out->cut = out->cut || looked->cut;

@@ -127,6 +127,9 @@ uint64_t tune_pace_end_ns(const struct tune_pace *pace);
 /* Seconds until the last window must have ended; INFINITY without a budget. */
 double tune_seconds_left(const struct tune *tune);
 
+/* The same for the search: without finals on all GPUs, and the end of workers that wait. */
+double tune_search_seconds_left(const struct tune *tune);
+
 /* How long a window of the point is to be, for which the search asks for window_s: for some
  * iterations at least. */
 double tune_pace_window_s(const struct tune *tune, const struct point *point, double window_s);

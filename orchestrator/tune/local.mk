@@ -22,7 +22,8 @@ tune_machines = \
     tests/unit/tune/machine_usl_draw.c tests/unit/tune/machine_usl_measure.c
 
 unit_tests += tests/unit/tune/test_bounds tests/unit/tune/test_costs tests/unit/tune/test_gp \
-    tests/unit/tune/test_order tests/unit/tune/test_search tests/unit/tune/test_space
+    tests/unit/tune/test_order tests/unit/tune/test_search tests/unit/tune/test_space \
+    tests/unit/tune/test_starts
 first_tests += tests/unit/tune/test_machines tests/unit/tune/test_families
 tests_unit_tune_test_families_SOURCES = tests/unit/tune/test_families.c $(tune_machines)
 tests_unit_tune_test_bounds_SOURCES = tests/unit/tune/test_bounds.c tests/unit/tune/rig.c tests/unit/tune/rig.h
@@ -31,4 +32,5 @@ tests_unit_tune_test_costs_SOURCES = tests/unit/tune/test_costs.c
 tests_unit_tune_test_gp_SOURCES = tests/unit/tune/test_gp.c
 tests_unit_tune_test_machines_SOURCES = tests/unit/tune/test_machines.c $(tune_machines)
 tests_unit_tune_test_search_SOURCES = tests/unit/tune/test_search.c tests/unit/tune/rig.c tests/unit/tune/rig.h
+tests_unit_tune_test_starts_SOURCES = tests/unit/tune/test_starts.c tests/unit/tune/rig.c tests/unit/tune/rig.h
 tests_unit_tune_test_space_SOURCES = tests/unit/tune/test_space.c $(plan_rig) tests/unit/explain/h200.h

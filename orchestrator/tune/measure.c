@@ -147,7 +147,7 @@ void tune_take_over(struct tune *tune)
         tune_observe(tune, record, &observation);
         keep_rate(tune, i, &observation);
         tune_search_note(tune->search, i, &observation);
-        if (observation.outcome == TUNE_MEASURED &&
+        if (observation.outcome == TUNE_MEASURED && number_at(record, "ready_s") > 0.0 &&
             !json_is_true(json_object_get(record, "reused")))
             tune_pace_learn_start(tune, &tune->space.plan.points[i], number_at(record, "ready_s"));
     }
@@ -320,7 +320,7 @@ static enum status measure_point(struct tune *tune, const struct turn *turn, enu
     double seconds = (double)(clock_now_ns() - begin_ns) / 1e9;
     bool round_failed = round.status != STATUS_OK && round.status != STATUS_INFEASIBLE;
     double ready_s = round.ready_s;
-    if (!round.reused)
+    if (turn->starts)
         tune->crew_for = tune->points[index].index;
     double memory_bytes = round.status == STATUS_OK ? memory_used(tune, &point, &round) : 0.0;
     double value =
@@ -385,13 +385,20 @@ static enum turns_reuse reuse_of(const struct tune *tune, const struct tune_batc
 /* Ends the processes of the batch before, unless they serve the turn. */
 static enum status begin_turns(struct tune *tune, enum turns_reuse reuse, struct turn *first)
 {
-    const struct crew *crew = &tune->campaign.crew;
+    struct crew *crew = &tune->campaign.crew;
     const struct point *point = &tune->space.plan.points[first->point];
-    if (crew->pool.count > 0 && reuse == TURNS_LARGEST && turns_serves(&crew->started_for, point))
+    if (reuse == TURNS_LARGEST && crew_is_fit(crew, &tune->campaign.session, point))
         first->starts = false;
     else if (crew->pool.count > 0)
         return tune_dismiss(tune, STATUS_OK);
     return STATUS_OK;
+}
+
+/* Whether the processes of a turn wait for the next batch: they may serve another point. */
+static bool may_wait(const struct tune *tune, enum turns_reuse reuse, const struct turn *turn)
+{
+    const struct point *point = &tune->space.plan.points[turn->point];
+    return reuse == TURNS_LARGEST && (!turn->starts || point_workers(point) > 1);
 }
 
 enum status tune_measure(struct tune *tune, const struct tune_batch *batch)
@@ -419,9 +426,7 @@ enum status tune_measure(struct tune *tune, const struct tune_batch *batch)
     status = turns_make(plan, done, seed, tune->batches++, reuse, turns, &count);
     if (status == STATUS_OK && count > 0)
         status = begin_turns(tune, reuse, &turns[0]);
-    /* The processes of a program wait for the next batch, if they may serve another point. */
-    bool wait = reuse == TURNS_LARGEST && count > 0 &&
-                point_workers(&plan->points[turns[count - 1].point]) > 1;
+    bool wait = count > 0 && may_wait(tune, reuse, &turns[count - 1]);
     if (wait)
         turns[count - 1].keeps = true;
     bool may_skip = batch->stage == TUNE_STAGE_LOOK && !tune->rules.exhaustive;

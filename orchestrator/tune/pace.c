@@ -69,6 +69,12 @@ double tune_seconds_left(const struct tune *tune)
     return now_ns < deadline_ns ? (double)(deadline_ns - now_ns) / 1e9 : 0.0;
 }
 
+double tune_search_seconds_left(const struct tune *tune)
+{
+    double ending_s = tune->campaign.crew.pool.count > 0 ? tune->pace.ending_s : 0.0;
+    return fmax(tune_seconds_left(tune) - tune_confirm_s(tune) - ending_s, 0.0);
+}
+
 static double start_s(const struct tune_pace *pace, const struct point *point)
 {
     return pace->starts.start_s + pace->starts.process_s * point_processes(point);
@@ -123,8 +129,8 @@ static double reserve_s(const struct tune *tune, enum tune_stage stage, bool sta
 {
     if (stage != TUNE_STAGE_LOOK || !tune->pace.known)
         return 0.0;
-    double confirm_s = tune_confirm_s(tune), left_s = tune_seconds_left(tune) - confirm_s;
-    return tune_search_reserve_s(tune->search, fmax(left_s, 0.0), &tune->costs, starts) + confirm_s;
+    double confirm_s = tune_confirm_s(tune), left_s = tune_search_seconds_left(tune);
+    return tune_search_reserve_s(tune->search, left_s, &tune->costs, starts) + confirm_s;
 }
 
 bool tune_pace_limits(const struct tune *tune, const struct point *point, enum tune_stage stage,

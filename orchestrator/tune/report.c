@@ -154,8 +154,9 @@ static void print_luck(const struct tune *tune, const json_t *margin)
     const json_t *winner = json_object_get(tune->record, "winner");
     const json_t *next = tune->campaign.records[integer_at(margin, "over")];
     if (integer_at(winner, "rounds") >= 2 && json_array_size(json_object_get(next, "rounds")) < 2 &&
+        strcmp(text_at(tune->record, "objective"), "throughput") == 0 &&
         number_at(next, "throughput_ips") > number_at(winner, "throughput_ips"))
-        puts("the next did more in its one look; finals decide: the highest of many looks is often "
+        puts("the next did more in the search; finals decide: the highest of many looks is often "
              "luck");
 }
 

@@ -274,13 +274,6 @@ static enum status without_lateness(struct tune *tune, enum status status)
     return tune->late ? STATUS_OK : status;
 }
 
-/* Seconds that the search has left, without the end of workers that wait. */
-static double search_seconds_left(const struct tune *tune)
-{
-    double ending_s = tune->campaign.crew.pool.count > 0 ? tune->pace.ending_s : 0.0;
-    return fmax(tune_seconds_left(tune) - tune_confirm_s(tune) - ending_s, 0.0);
-}
-
 static enum status go_on(struct tune *tune)
 {
     enum status status = STATUS_OK;
@@ -290,7 +283,7 @@ static enum status go_on(struct tune *tune)
         struct tune_batch batch;
         bool waits = tune->campaign.crew.pool.count > 0;
         tune_search_hold(tune->search, waits ? tune->crew_for : TUNE_NO_POINT);
-        tune_search_next(tune->search, search_seconds_left(tune), &tune->costs, &batch);
+        tune_search_next(tune->search, tune_search_seconds_left(tune), &tune->costs, &batch);
         bool on_one = tune->space.gpus > 1 && !tune->chosen;
         more = on_one || batch.count > 0;
         if (on_one && (batch.stage == TUNE_STAGE_FINAL || batch.count == 0)) {

@@ -103,7 +103,7 @@ line() { grep -qE "^$1$" out || fail "no line is '$1'" "$(cat out)"; }
       | .winner.point = 0 | .winner.rounds = 3 | .margin = {over: 1, rel: 0.02} else . end' \
     "$BATS_MEASURED/r.jsonl" >r.jsonl
   expect 0 "$MPSWEEP" "${TUNE[@]}" -o r.jsonl --resume
-  line 'the next did more in its one look; finals decide: .*'
+  line 'the next did more in the search; finals decide: .*'
 }
 
 @test "one budget for a search without time for finals: that of the command" {

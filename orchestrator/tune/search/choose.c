@@ -250,13 +250,14 @@ static double start_rate(const struct choice *choice, size_t i, size_t crew_most
     return rate;
 }
 
-/* Whether a program may start for open[i], which looks as good as gain. What is known already the
- * finals show with fresh starts, too: it has the time only that all rounds of the best leave. */
+/* Whether a program may start for open[i], which is expected to gain that share. What is known
+ * already the finals show with fresh starts, too: it has the time only that all rounds of the best
+ * leave. */
 static bool is_worth_a_start(const struct choice *choice, size_t i, double gain)
 {
     const struct tune_search *search = choice->search;
     double spare_s = search->left_s - tune_whole_finals_s(search);
-    return gain >= START_GAIN_LEAST && tune_leaves_finals(search, choice->open[i]) &&
+    return gain >= START_GAIN_LEAST &&
            (is_untried(choice, i) || tune_look_seconds(search, choice->open[i]) <= spare_s);
 }
 
@@ -291,6 +292,10 @@ bool tune_choose(struct tune_search *search, double seconds_most, double held_mo
                 continue;
             if (starts && !is_worth_a_start(&choice, i, gain))
                 continue;
+            if (starts && !tune_leaves_finals(search, point)) {
+                *too_dear = true;
+                continue;
+            }
             double rate = starts && alone_s <= seconds_most
                               ? start_rate(&choice, i, crew_most, seconds_most)
                               : gain / alone_s;

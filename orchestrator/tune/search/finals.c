@@ -58,26 +58,36 @@ static double final_window_s(const struct tune_search *search, size_t point)
     return fmax(search->final_s, percentile_s(search, point));
 }
 
-/* Whether the processes of one finalist serve another one, in the order in which they are measured.
- */
-static bool comes_with(const struct tune_search *search, size_t started_for, size_t point)
+static bool is_larger(const struct tune_search *search, size_t a, size_t b)
 {
-    const struct tune_candidate *most = &search->candidates[started_for];
-    const struct tune_candidate *one = &search->candidates[point];
-    bool equal = most->processes == one->processes && most->threads == one->threads;
-    return tune_may_share_round(search, most, one) && (!equal || started_for < point);
+    const struct tune_candidate *one = &search->candidates[a], *other = &search->candidates[b];
+    return one->processes == other->processes ? one->threads > other->threads
+                                              : one->processes > other->processes;
 }
 
+/* Whether processes that start for one finalist serve another one. */
+static bool comes_with(const struct tune_search *search, size_t started_for, size_t point)
+{
+    return tune_may_share_round(search, &search->candidates[started_for],
+                                &search->candidates[point]);
+}
+
+/* The larger ones start, as in turns.c, and serve what they can of the others. */
 static double round_seconds(const struct tune_search *search, const size_t *points, size_t count)
 {
+    size_t sorted[TUNE_FINALISTS + 1], starts[TUNE_FINALISTS + 1], started = 0;
     double sum = 0.0;
+    for (size_t i = 0; i < count; i++)
+        tune_rank(search, is_larger, points[i], sorted, i, count);
     for (size_t i = 0; i < count; i++) {
-        bool starts = true;
-        for (size_t j = 0; j < count && starts; j++)
-            starts = j == i || !comes_with(search, points[j], points[i]);
-        double window_s = final_window_s(search, points[i]);
-        sum += starts ? tune_seconds_of(search, points[i], window_s)
-                      : tune_held_seconds_of(search, points[i], window_s);
+        size_t j = 0;
+        while (j < started && !comes_with(search, starts[j], sorted[i]))
+            j++;
+        double window_s = final_window_s(search, sorted[i]);
+        sum += j < started ? tune_held_seconds_of(search, sorted[i], window_s)
+                           : tune_seconds_of(search, sorted[i], window_s);
+        if (j == started)
+            starts[started++] = sorted[i];
     }
     return sum;
 }
@@ -430,22 +440,22 @@ static size_t add_rivals(const struct tune_search *search, size_t *points)
 }
 
 /* Adds what had rounds, and whose next one takes no start of its own: that shows by how much the
- * best is better. */
+ * best is better. points has room for one more. */
 static size_t add_companions(const struct tune_search *search, size_t *points, size_t count)
 {
-    size_t leaders = count;
-    for (size_t i = 0; i < search->known_count; i++) {
-        size_t point = search->known[i];
+    for (size_t i = 0; i < search->known_count && count > 0 && count < TUNE_FINALISTS; i++) {
+        size_t point = search->known[i], at = 0;
         const struct tune_state *state = &search->states[point];
-        bool has =
-                 state->rounds == 0 || state->rounds >= search->rules.rounds_most || state->dropped,
-             comes = false;
-        for (size_t j = 0; j < count; j++)
-            has |= points[j] == point;
-        for (size_t j = 0; j < leaders && !has; j++)
-            comes |= comes_with(search, points[j], point);
-        if (comes && count < TUNE_FINALISTS)
-            points[count++] = point;
+        while (at < count && points[at] != point)
+            at++;
+        if (at < count || state->rounds == 0 || state->dropped ||
+            state->rounds >= search->rules.rounds_most)
+            continue;
+        points[count] = point;
+        double alone_s = round_seconds(search, &point, 1);
+        if (round_seconds(search, points, count + 1) <
+            round_seconds(search, points, count) + alone_s - 1e-6)
+            count++;
     }
     return count;
 }

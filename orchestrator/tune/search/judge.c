@@ -358,7 +358,7 @@ static void look_ahead(struct tune_search *search, bool doubt, struct tune_judge
     double whole_s = fmax(search->rules.budget_s, search->budget_s);
     if (!isfinite(whole_s))
         return;
-    out->enough_budget_s = whole_s + seconds;
+    out->enough_budget_s = whole_s + seconds + (out->open ? tune_whole_finals_s(search) : 0.0);
     if (!cut)
         return;
     double finals_s = tune_least_finals_s(search);

@@ -3,10 +3,10 @@
  * which point has won. It knows numbers only, no GPU, no file and no clock: the caller measures,
  * and notes what came of it.
  *
- * Order of calls: tune_search_new(), then tune_search_next() and tune_search_note() or
- * tune_search_note_round() for each point of the batch, until a batch is empty; at any time
- * tune_search_judge(). A point of a batch need not be measured: one for which no time was left is
- * not noted. docs/tuning.md describes the method.
+ * Order of calls: tune_search_new(), then tune_search_hold(), tune_search_next() and
+ * tune_search_note() or tune_search_note_round() for each point of the batch, until a batch is
+ * empty; at any time tune_search_judge(). A point of a batch need not be measured: one for which no
+ * time was left is not noted. docs/tuning.md describes the method.
  */
 #pragma once
 

@@ -3,10 +3,8 @@
 #include "orchestrator/tune/search/costs.h"
 #include "orchestrator/tune/search/internal.h"
 
-/* Of the processes of a start over MPS so many may idle: in looks at a program as many for each
- * that works as there can be, else one for so many that work, beside which these give the same
- * (turns.h).
- */
+/* Of the processes of a start this many may idle for each that works, as in turns.h; over MPS one
+ * for two that work, but in looks at a program. */
 #define IDLE_MOST 15
 #define WORK_PER_IDLE 2
 
@@ -68,9 +66,10 @@ static bool may_serve_program(const struct tune_search *search,
 bool tune_may_serve(const struct tune_search *search, const struct tune_candidate *started_for,
                     const struct tune_candidate *one)
 {
-    unsigned idle = started_for->processes - one->processes, most = 0;
-    if (one->axes[TUNE_AXIS_MPS])
-        most = search->rules.program ? IDLE_MOST * one->processes : one->processes / WORK_PER_IDLE;
+    unsigned idle = started_for->processes - one->processes;
+    unsigned most = one->processes > 1 || one->axes[TUNE_AXIS_MPS] ? IDLE_MOST * one->processes : 0;
+    if (one->axes[TUNE_AXIS_MPS] && !search->rules.program)
+        most = one->processes / WORK_PER_IDLE;
     return !search->rules.fresh && started_for->processes >= one->processes &&
            started_for->axes[TUNE_AXIS_MPS] == one->axes[TUNE_AXIS_MPS] && idle <= most &&
            started_for->connections == one->connections &&
@@ -131,8 +130,9 @@ bool tune_may_share_round(const struct tune_search *search,
                           const struct tune_candidate *started_for,
                           const struct tune_candidate *one)
 {
+    unsigned idle = started_for->processes - one->processes;
     return search->rules.program && tune_may_serve(search, started_for, one) &&
-           WORK_PER_IDLE * (started_for->processes - one->processes) <= one->processes;
+           (!one->axes[TUNE_AXIS_MPS] || WORK_PER_IDLE * idle <= one->processes);
 }
 
 bool tune_is_held(const struct tune_search *search, size_t point)

@@ -485,73 +485,6 @@ static void test_finals_of_the_only_layout(void **state)
     assert_true(rig_judge().rounds >= 2);
 }
 
-/* Where all time goes for four starts nothing is held back to confirm the first layout, which was
- * only there to be compared with; the next start serves many, and has not more processes than may
- * find room. */
-static void test_the_second_start_of_a_program(void **state)
-{
-    (void)state;
-    const struct tune_costs costs = {.point_s = 0.2, .start_s = 5.0, .process_s = 0.1};
-    struct tune_rules rules = rig_rules;
-    struct tune_batch batch;
-    rules.program = true;
-    rules.budget_s = 22.0;
-    rig_make_space();
-    for (size_t i = 0; i < rig.count; i++)
-        rig.space[i].processes *= rig.space[i].processes > 1 ? 4 : 1;
-    rig_begin(&rules);
-    tune_search_next(rig.search, 22.0, &costs, &batch);
-    assert_int_equal(batch.count, 1);
-    rig_look(batch.items[0].point, 1.0, 0.001, 1.0, false);
-    tune_search_next(rig.search, 16.5, &costs, &batch);
-    assert_int_equal(batch.stage, TUNE_STAGE_LOOK);
-    size_t started = batch.items[0].point;
-    unsigned processes = rig.space[started].processes;
-    assert_true(processes > 1 && processes <= 16);
-    for (int looks = 0; looks < 5; looks++) {
-        rig_look(batch.items[0].point, 3.0, 0.001, 1.0, false);
-        tune_search_hold(rig.search, started);
-        tune_search_next(rig.search, 9.5 - looks, &costs, &batch);
-        assert_int_equal(batch.stage, TUNE_STAGE_LOOK);
-        assert_true(batch.count == 1 && tune_is_held(rig.search, batch.items[0].point));
-    }
-}
-
-/* It worked with one thread, and did not start with several: it has one. */
-static void test_a_program_without_threads(void **state)
-{
-    (void)state;
-    const struct tune_costs costs = {.point_s = 0.2, .start_s = 2.0};
-    struct tune_rules rules = rig_rules;
-    struct tune_batch batch;
-    unsigned several = 0;
-    rules.program = true;
-    rig_make_space();
-    for (size_t i = 0; i < rig.count; i++)
-        rig.space[i].axes[TUNE_AXIS_SEVERAL] = rig.space[i].threads > 1;
-    rig_begin(&rules);
-    for (;;) {
-        tune_search_next(rig.search, 1000.0, &costs, &batch);
-        if (batch.count == 0)
-            break;
-        for (size_t i = 0; i < batch.count; i++) {
-            size_t point = batch.items[i].point;
-            const struct tune_observation hung = {.outcome = TUNE_FAILED, .unready = true};
-            assert_true(++rig.steps < 1000);
-            if (rig.space[point].threads == 1) {
-                rig_look(point, surface_hill(&rig.space[point]), 0.001, 1.0, batch.fresh);
-                continue;
-            }
-            /* The rest of a batch of one start is not asked for. */
-            several += i == 0 || rig.space[batch.items[0].point].threads == 1;
-            tune_search_note(rig.search, point, &hung);
-        }
-    }
-    /* Each other setting may be what it was, until it has worked. */
-    assert_true(several >= 1 && several <= 3);
-    assert_int_equal(rig.space[rig_judge().winner].threads, 1);
-}
-
 static void test_what_an_earlier_run_measured_is_not_asked_for_again(void **state)
 {
     (void)state;
@@ -598,8 +531,6 @@ int main(void)
         cmocka_unit_test_teardown(test_dear_starts_are_plain, rig_end),
         cmocka_unit_test_teardown(test_too_many_queues_come_later, rig_end),
         cmocka_unit_test_teardown(test_finals_of_the_only_layout, rig_end),
-        cmocka_unit_test_teardown(test_the_second_start_of_a_program, rig_end),
-        cmocka_unit_test_teardown(test_a_program_without_threads, rig_end),
         cmocka_unit_test_teardown(test_what_an_earlier_run_measured_is_not_asked_for_again,
                                   rig_end),
     };

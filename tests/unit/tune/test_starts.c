@@ -1,0 +1,142 @@
+/* What a start of a program serves, and what its rounds take. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+
+#include "orchestrator/tune/search/internal.h"
+#include "tests/unit/tune/rig.h"
+
+/* Where all time goes for four starts nothing is held back to confirm the first layout, which was
+ * only there to be compared with; the next start serves many, and has not more processes than may
+ * find room. */
+static void test_the_second_start_of_a_program(void **state)
+{
+    (void)state;
+    const struct tune_costs costs = {.point_s = 0.2, .start_s = 5.0, .process_s = 0.1};
+    struct tune_rules rules = rig_rules;
+    struct tune_batch batch;
+    rules.program = true;
+    rules.budget_s = 22.0;
+    rig_make_space();
+    for (size_t i = 0; i < rig.count; i++)
+        rig.space[i].processes *= rig.space[i].processes > 1 ? 4 : 1;
+    rig_begin(&rules);
+    tune_search_next(rig.search, 22.0, &costs, &batch);
+    assert_int_equal(batch.count, 1);
+    rig_look(batch.items[0].point, 1.0, 0.001, 1.0, false);
+    tune_search_next(rig.search, 16.5, &costs, &batch);
+    assert_int_equal(batch.stage, TUNE_STAGE_LOOK);
+    size_t started = batch.items[0].point;
+    unsigned processes = rig.space[started].processes;
+    assert_true(processes > 1 && processes <= 16);
+    for (int looks = 0; looks < 5; looks++) {
+        rig_look(batch.items[0].point, 3.0, 0.001, 1.0, false);
+        tune_search_hold(rig.search, started);
+        tune_search_next(rig.search, 9.5 - looks, &costs, &batch);
+        assert_int_equal(batch.stage, TUNE_STAGE_LOOK);
+        assert_true(batch.count == 1 && tune_is_held(rig.search, batch.items[0].point));
+    }
+}
+
+/* Rounds that leave open which of two is better ask for time for more of them. */
+static void test_what_is_open_takes_a_larger_budget(void **state)
+{
+    (void)state;
+    static const double rounds[2][3] = {{479.0, 465.0, 451.0}, {380.0, 428.0}};
+    const struct tune_costs costs = {.point_s = 0.2, .start_s = 10.0};
+    struct tune_rules rules = rig_rules;
+    struct tune_batch batch;
+    rules.program = true;
+    rules.budget_s = 90.0;
+    rig_make_space();
+    rig_begin(&rules);
+    tune_search_next(rig.search, 90.0, &costs, &batch);
+    for (size_t i = 0; i < rig.count; i++)
+        rig_look(i, i < 2 ? rounds[i][0] : 10.0, 0.01, 1.0, false);
+    for (size_t i = 0; i < 2; i++)
+        for (size_t k = 0; k < 3 && rounds[i][k] > 0.0; k++) {
+            struct tune_observation seen = {.value = rounds[i][k], .high = INFINITY};
+            tune_search_note_round(rig.search, i, rounds[i][k], &seen);
+        }
+    struct tune_judgement judgement = rig_judge();
+    assert_int_equal(judgement.verdict, TUNE_UNFINISHED);
+    assert_true(judgement.open);
+    assert_true(judgement.enough_budget_s > 90.0 + 2.0 * 10.0);
+}
+
+/* One start serves others for the price of a window, but only those that the larger one serves. */
+static void test_finalists_share_a_start(void **state)
+{
+    (void)state;
+    static const unsigned processes[] = {9, 6, 4};
+    const struct tune_costs costs = {.point_s = 0.5, .start_s = 10.0};
+    struct tune_rules rules = rig_rules;
+    struct tune_batch batch;
+    rules.program = true;
+    rig.count = 3;
+    for (size_t i = 0; i < rig.count; i++)
+        rig.space[i] = (struct tune_candidate){.processes = processes[i],
+                                               .threads = 1,
+                                               .connections = 8,
+                                               .axes = {[TUNE_AXIS_MPS] = 1}};
+    rig_begin(&rules);
+    tune_search_next(rig.search, 1000.0, &costs, &batch);
+    for (size_t i = 0; i < rig.count; i++)
+        rig_look(i, 100.0 - 10.0 * (double)i, 0.001, 1.0, false);
+    rig.search->left_s = 1000.0;
+    /* All rounds of the best two, of which one start serves both: 9 serves 6, and 6 serves 4. */
+    double window_s = rig_rules.final_s + costs.point_s;
+    double whole_s = rig_rules.rounds_least * (costs.start_s + 2.0 * window_s);
+    assert_true(tune_whole_finals_s(rig.search) < 1.2 * whole_s);
+    rig.search->rules.fresh = true;
+    assert_true(tune_whole_finals_s(rig.search) > 1.2 * whole_s);
+}
+
+/* It worked with one thread, and did not start with several: it has one. */
+static void test_a_program_without_threads(void **state)
+{
+    (void)state;
+    const struct tune_costs costs = {.point_s = 0.2, .start_s = 2.0};
+    struct tune_rules rules = rig_rules;
+    struct tune_batch batch;
+    unsigned several = 0;
+    rules.program = true;
+    rig_make_space();
+    for (size_t i = 0; i < rig.count; i++)
+        rig.space[i].axes[TUNE_AXIS_SEVERAL] = rig.space[i].threads > 1;
+    rig_begin(&rules);
+    for (;;) {
+        tune_search_next(rig.search, 1000.0, &costs, &batch);
+        if (batch.count == 0)
+            break;
+        for (size_t i = 0; i < batch.count; i++) {
+            size_t point = batch.items[i].point;
+            const struct tune_observation hung = {.outcome = TUNE_FAILED, .unready = true};
+            assert_true(++rig.steps < 1000);
+            if (rig.space[point].threads == 1) {
+                rig_look(point, surface_hill(&rig.space[point]), 0.001, 1.0, batch.fresh);
+                continue;
+            }
+            /* The rest of a batch of one start is not asked for. */
+            several += i == 0 || rig.space[batch.items[0].point].threads == 1;
+            tune_search_note(rig.search, point, &hung);
+        }
+    }
+    /* Each other setting may be what it was, until it has worked. */
+    assert_true(several >= 1 && several <= 3);
+    assert_int_equal(rig.space[rig_judge().winner].threads, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_the_second_start_of_a_program, rig_end),
+        cmocka_unit_test_teardown(test_what_is_open_takes_a_larger_budget, rig_end),
+        cmocka_unit_test_teardown(test_finalists_share_a_start, rig_end),
+        cmocka_unit_test_teardown(test_a_program_without_threads, rig_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
