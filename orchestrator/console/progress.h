@@ -1,7 +1,7 @@
 /*
  * Progress on standard error: on a terminal a line that is rewritten, with the time left, under
- * the results so far; elsewhere one line for each result, and where none comes for half a minute,
- * that line as it is.
+ * the results so far; elsewhere one line for each result, and the line with the time left where no
+ * result comes for half a minute.
  */
 #pragma once
 

@@ -55,9 +55,9 @@ bool turns_serves(const struct point *started_for, const struct point *point);
  *
  * Without reuse, and with seed 0, the order is that of plan_order(). With reuse, points that can
  * share a crew are brought together: the groups come in random order, the points within a group
- * too, but those of more processes, and of programs those of more threads, first, which can serve
- * the others. With seed 0 reuse is
- * between neighbours in the plan only. STATUS_MEMORY is the only error.
+ * too, but first those of more processes, and of programs those of more threads, which can serve
+ * the others. With seed 0 reuse is between neighbours in the plan only. STATUS_MEMORY is the only
+ * error.
  */
 enum status turns_make(const struct plan *plan, const bool *done, unsigned seed, unsigned round,
                        enum turns_reuse reuse, struct turn *turns, size_t *count);

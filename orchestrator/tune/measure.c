@@ -108,7 +108,7 @@ static void observe_all(const struct tune *tune, const json_t *record, struct tu
     if (tune->objective == TUNE_P99 && out->p99_low_us > 0.0) {
         out->low = 1e6 / out->p99_high_us;
         out->high = 1e6 / out->p99_low_us;
-    } else if (half < 1.0) {
+    } else if (half < 1.0 && tune->objective != TUNE_P99) {
         out->low = out->value * (1.0 - half);
         out->high = out->value * (1.0 + half);
     }
@@ -378,8 +378,9 @@ static enum turns_reuse reuse_of(const struct tune *tune, const struct tune_batc
         return TURNS_FRESH;
     if (!tune->rules.program)
         return batch->fresh ? TURNS_FRESH : TURNS_EQUAL;
-    bool search = batch->stage == TUNE_STAGE_LOOK && !tune->rules.exhaustive;
-    return search ? TURNS_LARGEST : TURNS_EQUAL;
+    /* With all time there is, looks are as good as can be. */
+    bool hurried = batch->stage == TUNE_STAGE_LOOK && isfinite(tune->pace.budget_s);
+    return hurried ? TURNS_LARGEST : TURNS_EQUAL;
 }
 
 /* Ends the processes of the batch before, unless they serve the turn. */
