@@ -317,7 +317,7 @@ enum status plot_heatmap_write(const struct results *results, const char *path, 
     const struct series_row *like = choose_map(&table, best, &map);
     if (map.cells == NULL)
         status = status_set(STATUS_MEMORY, "out of memory for %zu points", table.count);
-    else if (like == NULL)
+    else if (best == NULL || like == NULL)
         status = status_set(STATUS_USAGE, "'%s' has no measured point %s", path, figure.needed);
     if (status != STATUS_OK)
         goto out;

@@ -261,13 +261,35 @@ static bool is_worth_a_start(const struct choice *choice, size_t i, double gain)
            (is_untried(choice, i) || tune_look_seconds(search, choice->open[i]) <= spare_s);
 }
 
+/* Whether a look at open[i], which is expected to gain that share, may be next: where nothing waits
+ * that serves it, on processes that start for it. */
+static bool may_look(const struct choice *choice, size_t i, double gain, bool *too_dear)
+{
+    const struct tune_search *search = choice->search;
+    size_t point = choice->open[i];
+    double least = search->known_count < LOOKS_LEAST ? 0.0 : GAIN_LEAST;
+    if (!(gain > (is_untried(choice, i) ? least : AGAIN_GAIN_LEAST)))
+        return false;
+    /* The same processes show little more of it: sets of them differ, windows do not. */
+    if (tune_is_held(search, point))
+        return is_untried(choice, i);
+    if (!tune_may_start(search, point))
+        return false;
+    if (!search->rules.program)
+        return true;
+    if (!is_worth_a_start(choice, i, gain))
+        return false;
+    bool fits = tune_leaves_finals(search, point);
+    *too_dear |= !fits;
+    return fits;
+}
+
 bool tune_choose(struct tune_search *search, double seconds_most, double held_most,
                  struct tune_batch *batch, bool *too_dear)
 {
     struct choice choice;
     double spent_s = 0.0;
     bool made = set_choice(search, &choice);
-    double least = search->known_count < LOOKS_LEAST ? 0.0 : GAIN_LEAST;
     size_t rows = made ? gp_rows(choice.gp) : 0;
     *too_dear = false;
     size_t crew_most = most_of_a_crew(search);
@@ -279,24 +301,13 @@ bool tune_choose(struct tune_search *search, double seconds_most, double held_mo
         double first_rate = 0.0, join_rate = 0.0, first_s = 0.0, join_s = 0.0;
         for (size_t i = 0; i < choice.count; i++) {
             double gain = gain_of(&choice, i);
-            if (!(gain > (is_untried(&choice, i) ? least : AGAIN_GAIN_LEAST)))
+            if (!may_look(&choice, i, gain, too_dear))
                 continue;
             size_t point = choice.open[i];
-            bool held = tune_is_held(search, point), starts = waits && !held;
-            /* The same processes show little more of it: sets of them differ, windows do not. */
-            if (held && !is_untried(&choice, i))
-                continue;
+            bool held = tune_is_held(search, point);
             double alone_s =
                 held ? tune_held_look_seconds(search, point) : tune_look_seconds(search, point);
-            if (!held && !tune_may_start(search, point))
-                continue;
-            if (starts && !is_worth_a_start(&choice, i, gain))
-                continue;
-            if (starts && !tune_leaves_finals(search, point)) {
-                *too_dear = true;
-                continue;
-            }
-            double rate = starts && alone_s <= seconds_most
+            double rate = waits && !held && alone_s <= seconds_most
                               ? start_rate(&choice, i, crew_most, seconds_most)
                               : gain / alone_s;
             /* What is likely enough to be the best takes of the time of further finalists. */
