@@ -174,7 +174,7 @@ static const struct series_row *choose_map(const struct series_table *table,
         const struct series_row *row = &table->rows[i];
         bool seen = false;
         for (size_t j = 0; j < i && !seen; j++)
-            seen = same_map(&table->rows[j], row);
+            seen = point_is_measured(table->rows[j].point) && same_map(&table->rows[j], row);
         if (seen || !point_is_measured(row->point))
             continue;
         fill_map(table, row, map);
@@ -317,7 +317,7 @@ enum status plot_heatmap_write(const struct results *results, const char *path, 
     const struct series_row *like = choose_map(&table, best, &map);
     if (map.cells == NULL)
         status = status_set(STATUS_MEMORY, "out of memory for %zu points", table.count);
-    else if (best == NULL || like == NULL)
+    else if (like == NULL)
         status = status_set(STATUS_USAGE, "'%s' has no measured point %s", path, figure.needed);
     if (status != STATUS_OK)
         goto out;

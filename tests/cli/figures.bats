@@ -533,6 +533,13 @@ L
   grep -qx "labels\[2\] = 'ü\{59\}…'" a.gp
 }
 
+@test "heatmap: of few cells, the first of which has no figure" {
+  file r.jsonl <<<'{"status": "failed", "threads": 1}
+{"threads": 2}'
+  expect 0 "$MPSWEEP" plot r.jsonl --figure heatmap -o r.gp
+  grep -q 'Throughput by processes and threads (iterations/s)' r.gp
+}
+
 @test "results without what a figure needs: what is missing" {
   file r.jsonl <<<'{"latency_us": {"mean": 5}, "phase_us": {}}'
   refused "'r.jsonl' has no measured point with latency percentiles" \
