@@ -127,12 +127,6 @@ static double gain_of(const struct choice *choice, size_t i)
     return gain * choice->fits[i] * shown;
 }
 
-static bool is_larger(const struct tune_candidate *one, const struct tune_candidate *other)
-{
-    return one->processes == other->processes ? one->threads > other->threads
-                                              : one->processes > other->processes;
-}
-
 /* Processes to be added to those of the batch so that they serve a point, too; below 0: they do
  * not. */
 static int processes_to_add(const struct tune_search *search, const struct tune_batch *batch,
@@ -141,7 +135,7 @@ static int processes_to_add(const struct tune_search *search, const struct tune_
     const struct tune_candidate *one = &search->candidates[point], *most = one;
     for (size_t i = 0; i < batch->count; i++) {
         const struct tune_candidate *other = &search->candidates[batch->items[i].point];
-        if (is_larger(other, most))
+        if (tune_is_larger(other, most))
             most = other;
     }
     unsigned started = 0;

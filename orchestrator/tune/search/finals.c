@@ -60,9 +60,7 @@ static double final_window_s(const struct tune_search *search, size_t point)
 
 static bool is_larger(const struct tune_search *search, size_t a, size_t b)
 {
-    const struct tune_candidate *one = &search->candidates[a], *other = &search->candidates[b];
-    return one->processes == other->processes ? one->threads > other->threads
-                                              : one->processes > other->processes;
+    return tune_is_larger(&search->candidates[a], &search->candidates[b]);
 }
 
 /* Whether processes that start for one finalist serve another one. */

@@ -114,6 +114,9 @@ double tune_held_seconds_of(const struct tune_search *search, size_t point, doub
 double tune_look_seconds(const struct tune_search *search, size_t point);
 double tune_held_look_seconds(const struct tune_search *search, size_t point);
 
+/* By processes, then by threads: the larger of several is started for. */
+bool tune_is_larger(const struct tune_candidate *one, const struct tune_candidate *other);
+
 /* Whether a round of the finals has both on the same processes: of a program, where few of them
  * idle (TURNS_EQUAL). */
 bool tune_may_share_round(const struct tune_search *search,

@@ -126,6 +126,12 @@ static bool has_other_share_or_binding(const struct tune_search *search, size_t 
            one->axes[TUNE_AXIS_BIND] != first->axes[TUNE_AXIS_BIND];
 }
 
+bool tune_is_larger(const struct tune_candidate *one, const struct tune_candidate *other)
+{
+    return one->processes == other->processes ? one->threads > other->threads
+                                              : one->processes > other->processes;
+}
+
 bool tune_may_share_round(const struct tune_search *search,
                           const struct tune_candidate *started_for,
                           const struct tune_candidate *one)
