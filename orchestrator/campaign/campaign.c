@@ -68,9 +68,10 @@ void campaign_notify_session(const struct session *session, campaign_notify noti
 enum status campaign_make_records(struct campaign *campaign)
 {
     campaign->records = calloc(campaign->plan.count + 1, sizeof *campaign->records);
+    campaign->interrupted = calloc(campaign->plan.count + 1, sizeof *campaign->interrupted);
     campaign->beyond = calloc(campaign->plan.count + 1, sizeof *campaign->beyond);
     campaign->calibrations = json_array();
-    return campaign->records && campaign->beyond && campaign->calibrations
+    return campaign->records && campaign->interrupted && campaign->beyond && campaign->calibrations
                ? STATUS_OK
                : status_set(STATUS_MEMORY, "out of memory");
 }
@@ -81,7 +82,10 @@ void campaign_release(struct campaign *campaign)
     results_release(&campaign->earlier);
     for (size_t i = 0; campaign->records && i < campaign->plan.count; i++)
         json_decref(campaign->records[i]);
+    for (size_t i = 0; campaign->interrupted && i < campaign->plan.count; i++)
+        json_decref(campaign->interrupted[i]);
     free(campaign->records);
+    free(campaign->interrupted);
     free(campaign->beyond);
     free(campaign->owner);
     free(campaign->output);

@@ -35,8 +35,10 @@ struct campaign {
     struct results earlier; /* with --resume what the file held; see campaign_claim_results() */
     struct round_limits limits;
     json_t *header;
-    json_t *plugins;   /* an array of what they are, for the header */
-    json_t **records;  /* a point each, NULL until it is finished */
+    json_t *plugins;  /* an array of what they are, for the header */
+    json_t **records; /* a point each, NULL until it is finished */
+    /* A point each: its record by an earlier run that did not come to all rounds, or NULL. */
+    json_t **interrupted;
     struct crew crew;  /* the workers of the last point, parked, or empty */
     bool *beyond;      /* a point each: known limits rule it out, and its record is not written */
     json_t *elsewhere; /* record_differences() to the begin of a file that --force goes on with */

@@ -124,12 +124,25 @@ static enum status write_record(struct sweep *sweep, size_t index,
     return results_write(&campaign->writer, record);
 }
 
+/* Whether an earlier run has more rounds of a point, so that these do not replace its record. */
+static bool has_fewer_rounds(const struct sweep *sweep, size_t index,
+                             const struct measurement *measurement)
+{
+    const json_t *earlier = sweep->campaign.interrupted[index];
+    bool ended = measurement->status != STATUS_OK && measurement->status != STATUS_INTERRUPTED;
+    return !ended && measurement->rounds < json_array_size(json_object_get(earlier, "rounds"));
+}
+
 /* Releases the measurement. */
 static enum status finish_point(struct sweep *sweep, size_t index, struct measurement *measurement)
 {
     struct campaign *campaign = &sweep->campaign;
     json_t *record;
-    enum status status = write_record(sweep, index, measurement, &record);
+    enum status status = STATUS_OK;
+    if (has_fewer_rounds(sweep, index, measurement))
+        record = json_incref(campaign->interrupted[index]);
+    else
+        status = write_record(sweep, index, measurement, &record);
     measurement_release(measurement);
     campaign->records[index] = record;
     if (!record)
@@ -147,7 +160,8 @@ static enum status keep(struct sweep *sweep, size_t index, struct measurement *m
     unsigned done = measurement->rounds;
     json_t *record = NULL;
     enum status status = STATUS_OK;
-    if (sweep->campaign.writer.regular && (done & (done - 1)) == 0)
+    if (sweep->campaign.writer.regular && (done & (done - 1)) == 0 &&
+        !has_fewer_rounds(sweep, index, measurement))
         status = write_record(sweep, index, measurement, &record);
     json_decref(record);
     sweep->begun[index] = measurement_pack(measurement);
@@ -215,13 +229,18 @@ static enum status measure(struct sweep *sweep, const struct turn *turn, bool la
     return status == STATUS_OK ? status_restore(&swept) : status;
 }
 
-/* After an interrupt: the points of which some rounds are done keep those. */
+/* After an interrupt: the points of which some rounds are done keep those, of this run or of an
+ * earlier one. */
 static void keep_rounds(struct sweep *sweep)
 {
+    struct campaign *campaign = &sweep->campaign;
     struct measurement measurement;
-    for (size_t i = 0; i < sweep->campaign.plan.count; i++) {
-        if (!sweep->begun[i])
+    for (size_t i = 0; i < campaign->plan.count; i++) {
+        if (!sweep->begun[i]) {
+            if (!campaign->records[i])
+                campaign->records[i] = json_incref(campaign->interrupted[i]);
             continue;
+        }
         open_measurement(sweep, i, &measurement);
         if (finish_point(sweep, i, &measurement) != STATUS_OK)
             return;

@@ -157,14 +157,27 @@ ids() { jq -s -c 'map(select(.type == "point").id)' "$1"; }
   expect 0 "$MPSWEEP" merge r.jsonl -o part.jsonl
   points 'length == 2 and all(measured and has("rounds_left"))' part.jsonl
 
+  # A run that is interrupted sooner leaves what the first has more of.
+  local before
+  before=$(jq -s '[.[] | select(.type == "point") | .rounds | length] | max' r.jsonl)
+  begun_again() { jq -s -e '[.[] | select(.type == "header")] | length == 2' r.jsonl >/dev/null; }
+  start "$MPSWEEP" "${several[@]}" -o r.jsonl --resume
+  await $PATIENCE begun_again
+  kill -INT "$PID"
+  finish
+  [ "$STATUS" -eq 130 ]
+  points "all(.rounds | length >= 1) and (map(.rounds | length) | max) >= $before" r.jsonl
+
   cp r.jsonl kept.jsonl
   expect 0 "$MPSWEEP" "${several[@]}" -o r.jsonl --resume
   head -c "$(stat -c %s kept.jsonl)" r.jsonl | cmp - kept.jsonl
   assert_complete r.jsonl 2 0
   points 'all(.rounds | length == 12)' r.jsonl
-  # After the first, second, fourth and eighth round, and the last.
-  jq -s -e --slurpfile kept kept.jsonl '[.[($kept | length):][] | select(.type == "point" and .id == 0)
-    | .rounds | length] == [1, 2, 4, 8, 12]' r.jsonl
+  # After the first, second, fourth and eighth round, and the last; not with fewer than there were.
+  jq -s -e --slurpfile kept kept.jsonl 'def rounds: map(select(.type == "point" and .id == 0)
+    | .rounds | length);
+    (.[($kept | length):] | rounds) == ([1, 2, 4, 8, 12] | map(select(. >= ($kept | rounds | last))))' \
+    r.jsonl
   expect 0 "$MPSWEEP" merge r.jsonl -o whole.jsonl
   points 'length == 2 and all((.rounds | length == 12) and (has("rounds_left") | not))' whole.jsonl
 }
