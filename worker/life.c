@@ -29,11 +29,9 @@ static enum status open_all(struct life *life, unsigned *failed)
     enum status status = enter(life, &context);
     if (status == STATUS_OK && !life->engine)
         status = status_set(STATUS_PROTOCOL, "an unknown workload");
-    for (unsigned i = 0; i < life->count && status == STATUS_OK; i++) {
-        *failed = i;
-        status = stream_open(&life->streams[i], life->process, context, life->engine);
-    }
-    return status;
+    return status == STATUS_OK ? streams_open(life->streams, life->count, life->process, context,
+                                              life->engine, failed)
+                               : status;
 }
 
 static void set_state(const struct life *life, enum shm_state state)

@@ -33,16 +33,41 @@ static void find_buffers(const struct stream *stream, const struct engine *engin
         worker_memory_find(buffers[i].memory, buffers[i].bytes, stream->slot->nodes);
 }
 
-enum status stream_open(struct stream *stream, const struct worker_process *process,
-                        const struct worker_context *context, const struct engine *engine)
+/* All begin before the first is waited for: one after the other they would take as many times as
+ * long as there are streams. */
+static enum status rehearse(struct stream *streams, unsigned count,
+                            const struct worker_process *process, const struct engine *engine,
+                            unsigned *failed)
 {
-    enum status status = engine->open(process, context, stream->slot, &stream->work);
+    enum status status = STATUS_OK;
+    for (unsigned i = 0; i < count && status == STATUS_OK; i++) {
+        struct stream *stream = &streams[ *failed = i];
+        stream->wait = (struct engine_wait){.what = ENGINE_DONE};
+        status = engine->advance(stream->work, &stream->times, &stream->wait);
+    }
+    for (unsigned i = 0; i < count && status == STATUS_OK; i++) {
+        struct stream *stream = &streams[ *failed = i];
+        status = engine_finish(engine, process, stream->work, &stream->times, stream->wait);
+    }
+    return status;
+}
+
+enum status streams_open(struct stream *streams, unsigned count,
+                         const struct worker_process *process, const struct worker_context *context,
+                         const struct engine *engine, unsigned *failed)
+{
+    enum status status = STATUS_OK;
+    for (unsigned i = 0; i < count && status == STATUS_OK; i++)
+        status = engine->open(process, context, streams[ *failed = i].slot, &streams[i].work);
     for (int i = 0; i < REHEARSALS && status == STATUS_OK; i++)
-        status = engine_run(engine, process, stream->work, &stream->times);
-    if (status == STATUS_OK && engine->stream)
-        status = partition_locate(process, context, engine->stream(stream->work), stream->slot);
-    if (status == STATUS_OK)
-        find_buffers(stream, engine);
+        status = rehearse(streams, count, process, engine, failed);
+    for (unsigned i = 0; i < count && status == STATUS_OK; i++) {
+        struct stream *stream = &streams[ *failed = i];
+        if (engine->stream)
+            status = partition_locate(process, context, engine->stream(stream->work), stream->slot);
+        if (status == STATUS_OK)
+            find_buffers(stream, engine);
+    }
     return status;
 }
 

@@ -6,8 +6,8 @@
  * nothing to do, waits as the schedule demands. In an open loop they share the thread's planned
  * starts: each goes to the next stream that is free.
  *
- * Order of calls, all by the thread with its context current: open for each, run once, close for
- * each, which is fine at any time.
+ * Order of calls, all by the thread with its context current: open all, run once, close each,
+ * which is fine at any time.
  */
 #pragma once
 
@@ -24,9 +24,10 @@ struct stream {
     struct engine_wait wait;
 };
 
-/* Makes what it needs, and rehearses. */
-enum status stream_open(struct stream *stream, const struct worker_process *process,
-                        const struct worker_context *context, const struct engine *engine);
+/* Makes what each needs, and rehearses. On failure *failed is the stream that failed. */
+enum status streams_open(struct stream *streams, unsigned count,
+                         const struct worker_process *process, const struct worker_context *context,
+                         const struct engine *engine, unsigned *failed);
 
 /* Iterations until the stop flag is set or, with fixed work, all have done theirs. On failure
  * *failed is the stream whose iteration it was. */

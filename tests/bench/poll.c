@@ -99,10 +99,10 @@ static enum status poll_once(struct worker_process *process, unsigned count, dou
     bench.count = count;
     bench.opened = 0;
     bench.queries = 0;
-    for (unsigned i = 0; i < count && status == STATUS_OK; i++) {
+    for (unsigned i = 0; i < count && status == STATUS_OK; i++)
         streams[i] = (struct stream){.slot = shm_slot_at(&process->shm, 0, i)};
-        status = stream_open(&streams[i], process, &process->context, &engine);
-    }
+    if (status == STATUS_OK)
+        status = streams_open(streams, count, process, &process->context, &engine, &failed);
     if (status == STATUS_OK) {
         shm_gate_open(&process->shm, clock_now_ns());
         status = streams_run(streams, count, process, &engine, &failed);

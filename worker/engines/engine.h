@@ -56,5 +56,9 @@ static inline uint64_t engine_lap(struct iteration_times *times)
 enum status engine_run(const struct engine *engine, const struct worker_process *process,
                        void *work, struct iteration_times *times);
 
+/* What is left of an iteration that waits for something. */
+enum status engine_finish(const struct engine *engine, const struct worker_process *process,
+                          void *work, struct iteration_times *times, struct engine_wait wait);
+
 /* The engine of a workload; NULL for one that this program does not know. */
 const struct engine *engine_for(const struct shm_settings *settings);

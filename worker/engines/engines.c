@@ -16,18 +16,25 @@ static enum status wait_for(const struct worker_process *process, const struct e
     return status;
 }
 
+enum status engine_finish(const struct engine *engine, const struct worker_process *process,
+                          void *work, struct iteration_times *times, struct engine_wait wait)
+{
+    enum status status = STATUS_OK;
+    while (status == STATUS_OK && wait.what != ENGINE_DONE) {
+        status = wait_for(process, &wait, times);
+        wait = (struct engine_wait){.what = ENGINE_DONE};
+        if (status == STATUS_OK)
+            status = engine->advance(work, times, &wait);
+    }
+    return status;
+}
+
 enum status engine_run(const struct engine *engine, const struct worker_process *process,
                        void *work, struct iteration_times *times)
 {
-    for (;;) {
-        struct engine_wait wait = {.what = ENGINE_DONE};
-        enum status status = engine->advance(work, times, &wait);
-        if (status != STATUS_OK || wait.what == ENGINE_DONE)
-            return status;
-        status = wait_for(process, &wait, times);
-        if (status != STATUS_OK)
-            return status;
-    }
+    struct engine_wait wait = {.what = ENGINE_DONE};
+    enum status status = engine->advance(work, times, &wait);
+    return status == STATUS_OK ? engine_finish(engine, process, work, times, wait) : status;
 }
 
 const struct engine *engine_for(const struct shm_settings *settings)
