@@ -13,6 +13,11 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct lateness *lateness;
 static _Thread_local uint64_t last_end_ns;
 
+/* Reading how long the thread waited for a CPU takes microseconds, which is too long for each wait.
+ */
+#define WATCH_NS (5 * NS_PER_MS)
+static _Thread_local struct thread_time watched;
+
 /* A test that reads the file reports that it is missing. */
 static void open_file(void)
 {
@@ -30,6 +35,18 @@ static void open_file(void)
             lateness = memory;
     }
     close(fd);
+}
+
+static void watch(uint64_t now_ns)
+{
+    struct thread_time before = watched;
+    if (now_ns - before.wall_ns < WATCH_NS)
+        return;
+    thread_time_read(&watched);
+    if (before.wall_ns == 0)
+        return;
+    atomic_fetch_add(&lateness->watched_ns, watched.wall_ns - before.wall_ns);
+    atomic_fetch_add(&lateness->unserved_ns, watched.delay_ns - before.delay_ns);
 }
 
 void lateness_note(uint64_t began_ns, uint64_t when_ns)
@@ -51,5 +68,6 @@ void lateness_note(uint64_t began_ns, uint64_t when_ns)
         ;
     if (last_end_ns != 0)
         atomic_fetch_add(&lateness->between_ns, began_ns - last_end_ns);
-    last_end_ns = now_ns;
+    watch(now_ns);
+    last_end_ns = clock_now_ns();
 }

@@ -19,6 +19,8 @@ struct lateness {
     _Atomic uint64_t longest_ns; /* the longest of these */
     _Atomic uint64_t between_ns; /* from the end of one wait to the begin of the next */
     _Atomic uint64_t capped_ns;  /* late_ns, where no wait counts for more than its own length */
+    /* Of watched_ns the threads were ready to run, and had no CPU, for unserved_ns. */
+    _Atomic uint64_t watched_ns, unserved_ns;
 };
 
 /* The calling thread has waited since began_ns, and was to wait until when_ns. */

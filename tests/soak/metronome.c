@@ -32,7 +32,8 @@
 #define NS_PER_S INT64_C(1000000000)
 
 struct witness {
-    _Atomic int64_t waits, planned_ns, late_ns, longest_ns, between_ns, capped_ns, start_ns;
+    _Atomic int64_t waits, planned_ns, late_ns, longest_ns, between_ns, capped_ns, watched_ns,
+        unserved_ns, start_ns;
 };
 
 static struct witness nowhere, *witness = &nowhere;

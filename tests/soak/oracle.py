@@ -26,9 +26,9 @@ class Lateness:
         self.starts, self.worst, self.worst_capped = [], 0, 0
         for name in os.listdir(folder):
             data = read(os.path.join(folder, name))
-            if len(data) < 48:
+            if len(data) < 64:
                 continue
-            _, planned, late, longest, between, capped = struct.unpack("<6Q", data[:48])
+            _, planned, late, longest, between, capped, _, _ = struct.unpack("<8Q", data[:64])
             self.planned += planned
             self.late += late
             self.between += between
@@ -38,8 +38,8 @@ class Lateness:
                 self.worst = max(self.worst, (late + between) / (planned + late + between))
                 self.worst_capped = max(self.worst_capped, (capped + between) /
                                         (planned + capped + between))
-            if len(data) >= 56:
-                self.starts.append(struct.unpack("<Q", data[48:56])[0])
+            if len(data) >= 72:
+                self.starts.append(struct.unpack("<Q", data[64:72])[0])
 
     def share(self, frozen_ns=0):
         """Of the threads' time, without what was done to them on purpose: each frozen thread was in
