@@ -7,7 +7,7 @@ noinst_LIBRARIES += libworker.a
 libworker_a_SOURCES = \
     worker/internal.h worker/keeper.c worker/keeper.h worker/length.c worker/length.h worker/lengths.c worker/life.c worker/plugin_answer.c \
     worker/probe.c worker/program.c worker/program.h \
-    worker/streams.c worker/streams.h worker/words.c worker/words.h worker/engines/contexts.c \
+    worker/streams.c worker/streams.h worker/words.c worker/words.h worker/engines/buffers.c worker/engines/buffers.h worker/engines/contexts.c \
     worker/engines/contexts.h worker/engines/described.c worker/engines/described.h \
     worker/engines/described_open.c worker/engines/engine.h worker/engines/engines.c \
     worker/engines/iteration.c worker/engines/iteration.h worker/engines/memory.c \

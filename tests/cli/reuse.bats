@@ -205,6 +205,14 @@ faulty() {
   points '.[1].error | test("worker process 1 of 2 .*exit status 3")' r.jsonl
 }
 
+@test "pinned buffers serve the next point, too" {
+  counted_workers
+  # Four for the first point.
+  local -x MPSWEEP_EMULATED_FAULT=cuMemHostAlloc#5=exit:3
+  starts 1 -l threads:2 --blocks 5,6,7 --seed 0
+  points 'map(.reused) == [null, true, true]' r.jsonl
+}
+
 # Invariant R5.
 @test "what does not fit on used processes is tried on fresh ones" {
   counted_workers

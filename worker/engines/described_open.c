@@ -2,6 +2,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "worker/engines/buffers.h"
 #include "worker/engines/described.h"
 
 /* Follows the data through the steps. Returns the bytes of a side, and of all copies in and out. */

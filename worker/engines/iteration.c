@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "worker/engines/memory.h"
+#include "worker/engines/buffers.h"
 
 static const struct shm_settings *settings_of(const struct iteration *iteration)
 {

@@ -1,8 +1,9 @@
 #include "worker/engines/memory.h"
 
 #include <errno.h>
-#include <stdbool.h>
+#include <fcntl.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -60,6 +61,17 @@ void worker_memory_policy(struct shm_process *record)
     ours = policy == SHM_POLICY_SET;
     atomic_store(&record->policy, (uint32_t)policy);
     atomic_store(&record->policy_errno, error);
+}
+
+bool worker_memory_is_one_node(void)
+{
+    char nodes[32] = "";
+    int fd = open("/sys/devices/system/node/has_memory", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT; /* a kernel without NUMA */
+    ssize_t length = read(fd, nodes, sizeof nodes - 1);
+    close(fd);
+    return length > 0 && !strpbrk(nodes, ",-");
 }
 
 void *worker_memory_new(size_t bytes)

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,9 @@ void worker_memory_policy(struct shm_process *record);
  * not for what malloc() gives again. NULL: there is none. */
 void *worker_memory_new(size_t bytes);
 void worker_memory_free(void *memory, size_t bytes); /* NULL is fine */
+
+/* Whether the machine has one node, so that all memory is equally near to every thread. */
+bool worker_memory_is_one_node(void);
 
 /* Adds the nodes that the memory lies on, of some of its pages. What the kernel does not report, as
  * of a driver's own pages, is left out. NULL or no bytes: nothing. */

@@ -7,6 +7,7 @@
 #include "device/context.h"
 #include "device/device.h"
 #include "recording/cpu.h"
+#include "worker/engines/buffers.h"
 #include "worker/engines/memory.h"
 
 static void tell_orchestrator(const struct worker_process *process)
@@ -85,6 +86,7 @@ enum status worker_process_open(struct worker_process *process, const char *driv
     if (status != STATUS_OK)
         return status;
     CALL(ctx_set_current, process->context.handle);
+    process->buffers = worker_buffers_new();
     status = publish_shares(process);
     return status == STATUS_OK ? worker_context_load(driver, &process->context) : status;
 }
@@ -97,6 +99,7 @@ enum status worker_process_renew(struct worker_process *process)
     cpu_bind_process(record->cpus);
     /* What the driver's own threads have of it, they keep: it cannot be changed from outside. */
     worker_memory_policy(record);
+    worker_buffers_renew(process);
     enum status status = prove_device(process);
     return status == STATUS_OK ? publish_shares(process) : status;
 }
@@ -186,29 +189,4 @@ void worker_graph_free(const struct worker_process *process, struct worker_graph
     if (graph->graph)
         process->driver.graph_destroy(graph->graph);
     *graph = (struct worker_graph){0};
-}
-
-enum status worker_buffer_new(const struct worker_process *process, size_t bytes, int **out)
-{
-    void *memory = NULL;
-    enum status status = STATUS_OK;
-    if (bytes == 0)
-        return STATUS_OK;
-    if (process->shm.header->settings.memory == MEMORY_PINNED)
-        status = CUDA_CALL(&process->driver, mem_host_alloc, &memory, bytes, 0);
-    else if (!(memory = worker_memory_new(bytes)))
-        status = status_set(STATUS_MEMORY, "out of host memory for a buffer of %zu bytes", bytes);
-    if (status == STATUS_OK) {
-        memset(memory, 0, bytes); /* first touch by the bound thread: near memory */
-        *out = memory;
-    }
-    return status;
-}
-
-void worker_buffer_free(const struct worker_process *process, int *memory, size_t bytes)
-{
-    if (memory && process->shm.header->settings.memory == MEMORY_PINNED)
-        process->driver.mem_free_host(memory);
-    else
-        worker_memory_free(memory, bytes);
 }

@@ -17,6 +17,7 @@ struct worker_process {
     /* Of its multiprocessors, for the threads in turn: worker/engines/partition.h. */
     cuda_resource *parts;
     unsigned part_size;
+    struct worker_buffers *buffers; /* worker/engines/buffers.h; NULL: it keeps none */
 };
 
 /* Loads the driver (driver_path NULL: the machine's), proves attachment to MPS or its absence,
@@ -62,8 +63,3 @@ void worker_graph_free(const struct worker_process *process, struct worker_graph
 /* The second half of worker_graph_end(): makes a captured graph ready to launch. */
 enum status worker_graph_instantiate(const struct worker_process *process, cuda_stream stream,
                                      struct worker_graph *graph);
-
-/* Host memory that copies use, all zero: pinned if the settings demand it. Belongs to the calling
- * thread's memory node. 0 bytes: none, *out stays as it is. */
-enum status worker_buffer_new(const struct worker_process *process, size_t bytes, int **out);
-void worker_buffer_free(const struct worker_process *process, int *memory, size_t bytes);
