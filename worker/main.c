@@ -35,6 +35,7 @@
 #include "recording/cpu.h"
 #include "trace/buffer.h"
 #include "tracing/activities.h"
+#include "worker/engines/buffers.h"
 #include "worker/engines/memory.h"
 #include "worker/engines/partition.h"
 #include "worker/internal.h"
@@ -155,6 +156,7 @@ static int serve(struct worker_process *process)
             return EXIT_SUCCESS;
         if (process->index < process->shm.header->processes) {
             enum status status = finished ? worker_process_renew(process) : STATUS_OK;
+            worker_buffers_renew(process);
             if (status == STATUS_OK)
                 status = partition_split(process);
             if (status != STATUS_OK) {
@@ -206,6 +208,7 @@ static int run(const struct arguments *arguments)
         fail_all(&shared, status, cuda_last_error(), status_text());
         return EXIT_FAILURE;
     }
+    shared.buffers = worker_buffers_new();
     int result = serve(&shared);
     activities_close();
     worker_process_close(&shared);

@@ -7,7 +7,6 @@
 #include "device/context.h"
 #include "device/device.h"
 #include "recording/cpu.h"
-#include "worker/engines/buffers.h"
 #include "worker/engines/memory.h"
 
 static void tell_orchestrator(const struct worker_process *process)
@@ -86,7 +85,6 @@ enum status worker_process_open(struct worker_process *process, const char *driv
     if (status != STATUS_OK)
         return status;
     CALL(ctx_set_current, process->context.handle);
-    process->buffers = worker_buffers_new();
     status = publish_shares(process);
     return status == STATUS_OK ? worker_context_load(driver, &process->context) : status;
 }
@@ -99,7 +97,6 @@ enum status worker_process_renew(struct worker_process *process)
     cpu_bind_process(record->cpus);
     /* What the driver's own threads have of it, they keep: it cannot be changed from outside. */
     worker_memory_policy(record);
-    worker_buffers_renew(process);
     enum status status = prove_device(process);
     return status == STATUS_OK ? publish_shares(process) : status;
 }
