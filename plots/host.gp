@@ -12,23 +12,43 @@ while (strlen(folder) > 0 && folder[strlen(folder):] ne '/') {
 }
 load data
 has_lines = 0
-y_most = throughput_max * 1.1
+y_most = throughput_max > 0 ? throughput_max * 1.1 : 1
 load folder . 'style.gp'
 
 set xlabel 'CPUs in use' noenhanced offset 0, 0.4 + 1.6 * lift
 set ylabel 'throughput (iterations/s)' noenhanced
-set xrange [0:cpus_max > 0 ? cpus_max * 1.06 : 1]
-set yrange [0:throughput_max > 0 ? throughput_max * 1.1 : 1]
+x_most = cpus_max > 0 ? cpus_max * 1.06 : 1
+set xrange [0:x_most]
+set yrange [0:y_most]
 set format y throughput_max >= 10 ? '%.0f' : '%g'
 
-# A name ends at its point, or stands above it where it would cross the axis.
-name_room(name) = (strlen(name) + 2) * character * cpus_max * 1.06 / plot_width
-name_x(cpus, name) = cpus > name_room(name) ? cpus : name_room(name)
-name_y(cpus, ips, name) = cpus > name_room(name) ? ips : ips + 0.025 * throughput_max
+# A layout's name ends at the left of its point, or begins at the axis where it would cross that. The
+# best come first, and a name without room beside those before it is left out, as a second one is.
+n_front = |$front|
+array names[n_front]
+array lefts[n_front]
+array rights[n_front]
+array ips_of[n_front]
+name_height = 1.1 * legend_size / 72 * y_most / plot_height
+do for [i = 1:n_front] {
+    line = $front[n_front + 1 - i]
+    eval sprintf('cpus = %s; ips_of[i] = %s', word(line, 1), word(line, 2))
+    names[i] = word(line, 3)
+    width = (strlen(names[i]) + 2) * character * x_most / plot_width
+    is_beside = cpus > width
+    lefts[i] = is_beside ? cpus - width : 0
+    rights[i] = lefts[i] + width
+    do for [j = 1:i - 1] {
+        meets = abs(ips_of[j] - ips_of[i]) < name_height && lefts[j] < rights[i] && lefts[i] < rights[j]
+        if (names[j] eq names[i] || (meets && names[j] ne '')) { names[i] = '' }
+    }
+    if (names[i] eq '') { continue }
+    set label 7000 + i names[i] at first (is_beside ? cpus : 0), first ips_of[i] \
+        offset character (is_beside ? -0.6 : 0.4), 0.6 font legend_font noenhanced
+    if (is_beside) { set label 7000 + i names[i] right }
+}
 plot $front using 1:2 with steps linecolor rgb ideal_colour linewidth 0.8 notitle, \
      for [i = 1:n_series] sprintf('$series_%d', i) using 1:2 with points \
          linecolor rgb series_colour(layout_of[i]) pointsize 0.7 \
-         pointtype series_point(layout_of[i], variant_of[i]) notitle, \
-     $labels using (name_x($1, strcol(3))):(name_y($1, $2, strcol(3))):3 with labels \
-         font legend_font right offset -0.6, 0.4 noenhanced notitle
+         pointtype series_point(layout_of[i], variant_of[i]) notitle
 unset output

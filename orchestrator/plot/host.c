@@ -6,18 +6,12 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/json.h"
-#include "common/text.h"
 #include "orchestrator/plot/series.h"
 
 /* So far apart two throughputs, or two numbers of CPUs, count as different. */
 #define FRONT_STEP 0.01
-
-/* What a label's character, and a label, take of the axes. */
-#define LABEL_CHARACTER 0.014
-#define LABEL_HEIGHT 0.05
 
 static double ips_of(const struct series_row *row)
 {
@@ -66,30 +60,6 @@ static size_t find_front(const struct series_row **rows, size_t count)
     return front;
 }
 
-/* Those that have room, the best first, and of several of one layout the best. They end at their
- * points: to the left of the front, and above it, nothing is drawn. */
-static void write_labels(FILE *file, const struct series_row **front, size_t count, double cpus_max,
-                         double throughput_max)
-{
-    const struct series_row *before = NULL;
-    char shape_before[POINT_SHAPE_BYTES] = "";
-    double width_before = 0;
-    fputs("# CPUs, iterations/s, layout\n$labels << EOD\n", file);
-    for (size_t i = count; i-- > 0;) {
-        char shape[POINT_SHAPE_BYTES];
-        point_shape(front[i]->point, shape);
-        bool meets = before && before->x - front[i]->x < width_before &&
-                     ips_of(before) - ips_of(front[i]) < LABEL_HEIGHT * throughput_max;
-        if (meets || strcmp(shape, shape_before) == 0)
-            continue;
-        before = front[i];
-        width_before = LABEL_CHARACTER * (double)(text_columns(shape) + 1) * cpus_max;
-        strcpy(shape_before, shape);
-        fprintf(file, "%.6g %.6g %s\n", before->x, ips_of(before), shape);
-    }
-    fputs("EOD\n", file);
-}
-
 static enum status write_front(FILE *file, const struct series_table *table)
 {
     const struct series_row **rows = calloc(table->count, sizeof *rows);
@@ -103,11 +73,13 @@ static enum status write_front(FILE *file, const struct series_table *table)
     }
     size_t front = find_front(rows, table->count);
     fprintf(file, "cpus_max = %.6g\nthroughput_max = %.6g\n", cpus_max, throughput_max);
-    fputs("# CPUs, iterations/s\n$front << EOD\n", file);
-    for (size_t i = 0; i < front; i++)
-        write_row(file, rows[i]);
+    fputs("# CPUs, iterations/s, layout\n$front << EOD\n", file);
+    for (size_t i = 0; i < front; i++) {
+        char shape[POINT_SHAPE_BYTES];
+        fprintf(file, "%.6g %.6g %s\n", rows[i]->x, ips_of(rows[i]),
+                point_shape(rows[i]->point, shape));
+    }
     fputs("EOD\n", file);
-    write_labels(file, rows, front, cpus_max, throughput_max);
     free(rows);
     return STATUS_OK;
 }
