@@ -67,7 +67,10 @@ longest = strlen(ideal_title)
 do for [i = 1:n_entries] {
     if (strlen(entries[i]) > longest) { longest = strlen(entries[i]) }
 }
-entry_width = sample_width + longest * character + 0.25
+# Entries longer than the page have smaller letters, since gnuplot drops what begins beside the page.
+entry_room = page_width - sample_width - 0.35
+entry_size = longest * character > entry_room ? legend_size * entry_room / (longest * character) : legend_size
+entry_width = sample_width + longest * character * entry_size / legend_size + 0.25
 if (!exists('legend_below')) { legend_below = 0 }
 legend_right = !legend_below && n_entries > 0 && n_entries <= 12 + has_ideal && entry_width <= 0.343 * page_width
 legend_columns = legend_right ? 1 : int((page_width - 0.1) / entry_width)
@@ -170,7 +173,7 @@ do for [i = 1:n_entries] {
     x = legend_left + ((i - 1) / legend_rows) * entry_width
     y = legend_top - ((i - 1) % legend_rows + 0.5) * legend_step
     set label 1000 + 2 * i entries[i] at screen across(x + sample_width), \
-        up(y) font legend_font noenhanced
+        up(y) font sprintf(',%g', entry_size) noenhanced
     if (legend_form ne 'lines') {
         set label 1001 + 2 * i '' at screen across(x + sample_width / 2 - 0.02), up(y) \
             point linecolor rgb entry_colours[i] pointsize 0.8 \

@@ -455,6 +455,19 @@ P
   shows '>−2%<' '>0%<' '>+2%<'
 }
 
+@test "a legend with names longer than the page has smaller letters" {
+  needs_gnuplot
+  file r.jsonl <<'P'
+{"threads": 64, "launch": "graph", "connections": 16, "connections_default": false, "schedule": "block"}
+{"threads": 64, "launch": "graph", "connections": 32, "connections_default": false, "bind": "none"}
+P
+  draws throughput r.jsonl --width 84mm
+  shows '>threads, 16 connections, schedule block, bind near<' '>threads, 32 connections, '
+  hides 'font-size="7.00"'
+  draws throughput r.jsonl
+  grep -q 'font-size="7.50"' a.svg
+}
+
 @test "search: names of neighbours in the order stand upright beside each other" {
   needs_gnuplot
   file r.jsonl <<'P'
