@@ -35,12 +35,12 @@ set xrange [0:order_max * 1.03 + 1]
 set yrange [0:y_most]
 set format y value_max >= 10 ? '%.0f' : '%g'
 
-# A name without room beside one of those before it is left out.
+# A name without room beside one of those before it is left out, and takes none.
 name_step = 0.12 * (order_max * 1.03 + 1) / plot_width
 do for [i = 1:n_marks] {
     has_room = 1
     do for [j = 1:i - 1] {
-        if (!mark_is_best[j] && abs(mark_x[j] - mark_x[i]) < name_step) { has_room = 0 }
+        if (mark_text[j] ne '' && abs(mark_x[j] - mark_x[i]) < name_step) { has_room = 0 }
     }
     is_right = mark_x[i] > 0.6 * order_max
     if (mark_is_best[i]) {
@@ -56,7 +56,7 @@ do for [i = 1:n_marks] {
         set label 7000 + i mark_text[i] at first mark_x[i], first mark_y[i] rotate by 90 \
             offset character 0, is_high ? -0.8 : 0.8 font legend_font noenhanced textcolor '#555555'
         if (is_high) { set label 7000 + i mark_text[i] right }
-    } }
+    } else { mark_text[i] = '' } }
 }
 
 plot $best using 1:2 with steps linecolor rgb '#888888' linewidth 1.2 notitle, \

@@ -485,6 +485,11 @@ P
   draws search r.jsonl
   shows '>1×1<'
   hides '>N threads<'
+  # What is left out takes no room from the next one.
+  jq -c 'if .id == 1 then .tune.first = 4 elif .id == 3 then .tune.first = 9 else . end' r.jsonl >next.jsonl
+  draws search next.jsonl
+  shows '>1×1<' '>high<'
+  hides '>N threads<'
 }
 
 @test "heatmap: a map of few rows has few numbers beside its colours" {
