@@ -14,53 +14,34 @@
 #include "orchestrator/results/origin.h"
 
 #define PARAGRAPH_BYTES 800 /* of the caption */
+#define CUT "…"             /* the end of one that is longer */
 #define GNUPLOT_LIMIT_NS (60 * NS_PER_S)
 #define PICTURE_BYTES_MOST ((size_t)128 << 20)
 
-static bool is_control(char byte)
-{
-    return (byte >= 0 && byte < ' ') || byte == 0x7f;
-}
-
-/* Bytes of the UTF-8 character at text, 0 if it is cut short: text that was shortened by bytes. */
-static size_t character_bytes(const char *text, size_t bytes)
-{
-    unsigned char lead = (unsigned char)text[0];
-    size_t length = lead < 0x80 ? 1 : lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-    if (length > bytes)
-        return 0;
-    for (size_t i = 1; i < length; i++)
-        if (((unsigned char)text[i] & 0xc0) != 0x80)
-            return 0;
-    return length;
-}
-
 /* gnuplot's cairo terminals draw a character that no font has as a box larger than the page: past
- * the alphabets of two bytes (up to U+07FF), only general punctuation (U+2000 to U+206F) passes. */
-static bool is_in_common_fonts(const char *text, size_t length)
+ * the alphabets of two bytes, only general punctuation passes. */
+static bool is_in_common_fonts(uint32_t code)
 {
-    return length <= 2 ||
-           (length == 3 && (unsigned char)text[0] == 0xe2 && (unsigned char)text[1] <= 0x81);
+    return code < 0x800 || (code >= 0x2000 && code <= 0x206f);
 }
 
-static void write_quoted(FILE *file, const char *text, size_t bytes)
+/* Without bytes of a character that is not whole. */
+static void write_quoted(FILE *file, const char *text)
 {
     fputc('\'', file);
-    for (size_t i = 0; i < bytes;) {
-        size_t length = character_bytes(text + i, bytes - i);
-        if (length == 0) {
-            i++;
+    for (size_t length; *text != '\0'; text += length > 0 ? length : 1) {
+        uint32_t code;
+        length = text_character(text, strnlen(text, 4), &code);
+        if (length == 0)
             continue;
-        }
-        if (text[i] == '\'')
+        if (code == '\'')
             fputc('\'', file);
-        if (is_control(text[i]))
+        if (code < ' ' || code == 0x7f)
             fputc(' ', file);
-        else if (is_in_common_fonts(text + i, length))
-            fwrite(text + i, 1, length, file);
+        else if (is_in_common_fonts(code))
+            fwrite(text, 1, length, file);
         else
             fputc('?', file);
-        i += length;
     }
     fputc('\'', file);
 }
@@ -68,14 +49,14 @@ static void write_quoted(FILE *file, const char *text, size_t bytes)
 void plot_write_text(FILE *file, const char *name, const char *text)
 {
     fprintf(file, "%s = ", name);
-    write_quoted(file, text, strlen(text));
+    write_quoted(file, text);
     fputc('\n', file);
 }
 
 void plot_write_item(FILE *file, const char *name, size_t number, const char *text)
 {
     fprintf(file, "%s[%zu] = ", name, number);
-    write_quoted(file, text, strlen(text));
+    write_quoted(file, text);
     fputc('\n', file);
 }
 
@@ -83,7 +64,8 @@ void plot_write_item(FILE *file, const char *name, size_t number, const char *te
 static void write_paragraph(FILE *file, size_t number, const char *text)
 {
     char paragraph[PARAGRAPH_BYTES];
-    snprintf(paragraph, sizeof paragraph, "%s", text);
+    if (snprintf(paragraph, sizeof paragraph, "%s", text) >= (int)sizeof paragraph)
+        strcpy(paragraph + sizeof paragraph - sizeof CUT, CUT);
     plot_write_item(file, "paragraphs", number, paragraph);
 }
 

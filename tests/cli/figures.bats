@@ -437,6 +437,16 @@ P
   draws ceilings odd.jsonl --explained e.json
 }
 
+@test "a caption that is too long ends with a sign, behind a whole character" {
+  local count
+  for count in 1 2 3 4; do
+    file r.jsonl ".host = \"a\" * $count + \"😀\" * 250" <<<'{}'
+    expect 0 "$MPSWEEP" plot r.jsonl -o a.gp
+    iconv -f UTF-8 -t UTF-8 a.gp >whole.gp
+    grep -q "^paragraphs\[1\] = .* a*?*…'$" whole.gp
+  done
+}
+
 @test "rows beyond what a picture holds are counted" {
   needs_gnuplot
   local n
