@@ -13,7 +13,8 @@
 #include "orchestrator/results/point.h"
 
 #define EXISTS_ADVICE "--resume to go on with it, or another name"
-#define DIFFERENCE_BYTES 320  /* of a text, one side */
+#define DIFFERENCE_BYTES 320  /* of a text, one side, as shown */
+#define OPTIONS_BYTES 16384   /* in full */
 #define MOST_OF_A_SECOND 1000 /* runs that begin at once in one directory */
 
 static enum status write_beyond(struct campaign *campaign)
@@ -78,9 +79,16 @@ static bool all_are_of_plan(const json_t *records, const struct plan *plan)
     return true;
 }
 
+/* The ends of long lists of layouts differ, so that a text loses its middle. */
+static const char *show_difference(const char *text, char out[DIFFERENCE_BYTES])
+{
+    return strlen(text) < DIFFERENCE_BYTES ? text_displayed(text, out, DIFFERENCE_BYTES)
+                                           : text_shortened(text, out, DIFFERENCE_BYTES);
+}
+
 static enum status refuse_plan(const struct campaign *campaign, const char *path)
 {
-    char was[DIFFERENCE_BYTES], is[DIFFERENCE_BYTES];
+    char was[OPTIONS_BYTES] = "", is[OPTIONS_BYTES] = "";
     char shown_was[DIFFERENCE_BYTES], shown_is[DIFFERENCE_BYTES];
     if (!record_options_differ(campaign->earlier.header, campaign->job,
                                &(struct text){.at = was, .size = sizeof was},
@@ -92,8 +100,7 @@ static enum status refuse_plan(const struct campaign *campaign, const char *path
     return status_set(STATUS_USAGE,
                       "'%s' holds another plan: it was begun with%s, and this is%s; give what it "
                       "was begun with, or another name",
-                      path, text_displayed(was, shown_was, sizeof shown_was),
-                      text_displayed(is, shown_is, sizeof shown_is));
+                      path, show_difference(was, shown_was), show_difference(is, shown_is));
 }
 
 /* Takes over the finished points of an earlier run, if it is the same part of the same plan on the

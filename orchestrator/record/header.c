@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "common/digest.h"
 #include "common/json.h"
 #include "common/paths.h"
+#include "common/shell_word.h"
 #include "common/text.h"
 #include "config.h"
 #include "files/results_read.h"
@@ -187,6 +189,19 @@ static bool matters(const struct option_row *row)
            (row->setting.type != SETTING_NONE && !row->setting.incidental);
 }
 
+/* Quoted where a shell needs that. */
+static void add_word(struct text *out, const char *separator, const char *word)
+{
+    struct text_stream quoted;
+    char *text = NULL;
+    if (text_stream_open(&quoted)) {
+        shell_word_write(quoted.file, word ? word : "?");
+        text = text_stream_close(&quoted);
+    }
+    text_append(out, "%s%s", separator, text ? text : "?");
+    free(text);
+}
+
 /* As a command line has it: " --kernels 5,10". */
 static void add_option(struct text *out, const struct option_row *row, const json_t *value)
 {
@@ -195,11 +210,11 @@ static void add_option(struct text *out, const struct option_row *row, const jso
         text_append(out, value ? " --%s" : " no --%s", row->name);
         return;
     }
-    text_append(out, " --%s %s", row->name, json_is_array(value) ? "" : only);
-    for (size_t i = 0; i < json_array_size(value); i++) {
-        const char *item = json_string_value(json_array_get(value, i));
-        text_append(out, "%s%s", i ? "," : "", item ? item : "?");
-    }
+    text_append(out, " --%s", row->name);
+    if (!json_is_array(value))
+        add_word(out, " ", only);
+    for (size_t i = 0; i < json_array_size(value); i++)
+        add_word(out, i ? "," : " ", json_string_value(json_array_get(value, i)));
 }
 
 /* Adds the options of a section that are not the same. True: there are some. */
@@ -225,10 +240,8 @@ static bool differ_options(const json_t *given, const struct options *options, s
 static void add_command(struct text *out, const json_t *argv)
 {
     text_append(out, argv ? " --" : " no program");
-    for (size_t i = 0; i < json_array_size(argv); i++) {
-        const char *word = json_string_value(json_array_get(argv, i));
-        text_append(out, " %s", word ? word : "?");
-    }
+    for (size_t i = 0; i < json_array_size(argv); i++)
+        add_word(out, " ", json_string_value(json_array_get(argv, i)));
 }
 
 bool record_options_differ(const json_t *header, const struct job *job, struct text *was,

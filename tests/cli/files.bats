@@ -196,6 +196,14 @@ and this is --layout threads:1,threads:2; give what it was begun with, or anothe
   refused "begun with --kernels 5 --bytes 65536 --duration .*, and this is --kernels 6 --bytes " \
     "$MPSWEEP" sweep --device emulated --kernels 6 "${PLAN[@]}" -q -o all.jsonl --resume
   cmp all.jsonl kept.jsonl
+  # A long list loses its middle, with a sign; words are quoted as a shell needs them.
+  refused "begun with --layout threads:1,threads:2,processes\+mps:2, and this is \
+--layout threads:1,.*\.\.\..*,threads:60; give what" \
+    "$MPSWEEP" sweep "${TINY[@]}" -l "threads:$(seq -s, 60)" -q -o all.jsonl --resume
+  jq -c 'if .type == "header" then .workload.argv = ["./my program", "-x"]
+    | .options.sweep.kernels = ["5", "6 7"] else . end' kept.jsonl >all.jsonl
+  refused "begun with --layout .* --kernels 5,'6 7' -- './my program' -x, and this is " \
+    "$MPSWEEP" sweep "${TINY[@]}" -l threads:1,2 -q -o all.jsonl --resume
   # What a record holds counts, whatever the header claims.
   jq -c 'if .type == "point" and .id == 1 then .processes += 7 else . end' kept.jsonl >all.jsonl
   refused "'all.jsonl' holds another plan" "$MPSWEEP" sweep "${MEASURE[@]}" -o all.jsonl --resume
