@@ -367,7 +367,7 @@ P
 
 @test "ceilings: one looks the same in every figure" {
   needs_gnuplot
-  local order kind
+  local order
   file r.jsonl <<<'{}'
   for order in . reverse; do
     jq -nc '[{id: 0, ceilings: [
@@ -378,12 +378,11 @@ P
     grep -A1 "^names.*'hardware queues'$" a.gp | grep '^marks\[.\] = 5$'
     grep -A1 "^names.*'arithmetic'$" a.gp | grep '^marks\[.\] = 4$'
   done
-  # Every kind has a mark of its own.
+  # Every kind has a mark of its own, once.
   sed -n 's/^    \[CEILING_.* = {"\([a-z-]*\)".*/\1/p' "$MPSWEEP_SOURCE_DIR/explain/ceilings.c" >kinds
   [ "$(wc -l <kinds)" -ge 16 ]
-  while read -r kind; do
-    grep -qF "\"$kind\"" "$MPSWEEP_SOURCE_DIR/orchestrator/plot/ceilings.c" || fail "$kind: no mark"
-  done <kinds
+  diff <(sort kinds) <(sed -n '/marked\[\] = /,/};/p' "$MPSWEEP_SOURCE_DIR/orchestrator/plot/ceilings.c" |
+    grep -o '"[a-z-]*"' | tr -d '"' | sort)
 }
 
 @test "ceilings: fields of any type, more names than marks" {
