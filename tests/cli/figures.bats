@@ -624,6 +624,10 @@ P
   # Labels of rows need their page.
   refused "the figure 'phases' has a row for each point: it takes 7in or more" \
     "$MPSWEEP" plot r.jsonl --figure phases --width 84mm -o b.svg
+  expect 0 "$MPSWEEP" plot r.jsonl --figure all --width 84mm -o all
+  grep -qx 'all/host.svg' out
+  grep -qx "no phases: the figure 'phases' has a row for each point: it takes 7in or more" out
+  [ ! -e all/phases.svg ]
   draws phases r.jsonl --width 8in
   for width in 3.3 in 3.3inch 2in 21in -3in nanmm; do
     refused "'$width' is not a width: it is 3.3in, 84mm or 8.4cm, from 2.5in to 20in" \
