@@ -1,9 +1,11 @@
 /* A campaign's command line, to paste. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/shell_word.h"
 #include "common/text.h"
-#include "orchestrator/campaign/campaign.h"
+#include "orchestrator/campaign/internal.h"
+#include "orchestrator/plan/settings.h"
 
 void campaign_write_option(FILE *out, const struct option_row *row, const char *text)
 {
@@ -31,6 +33,20 @@ void campaign_write_program(const struct campaign *campaign, FILE *out)
 bool campaign_was_given(const struct option_value *value)
 {
     return value->rank >= JOB_RANK_COMMAND_LINE && value->count > 0;
+}
+
+void campaign_notify_unused(const struct campaign *campaign)
+{
+    const struct plan *plan = &campaign->plan;
+    for (const struct option_row *row = NULL; (row = setting_next(row));) {
+        const struct option_value *value = &campaign->options->values[row->id];
+        const char *lacks = setting_lacks(row, plan->points, plan->count);
+        bool is_initial = value->count == 1 && row->initial && value->items[0].text &&
+                          strcmp(value->items[0].text, row->initial) == 0;
+        if (lacks && campaign_was_given(value) && !is_initial)
+            campaign_notify_text(campaign->notify, "--%s makes no difference here: it is for %s",
+                                 row->name, lacks);
+    }
 }
 
 /* An option as it was given, with all of its values. */

@@ -132,6 +132,41 @@ bool setting_applies(const struct option_row *row, const struct point *point)
     return (row->setting.where & ~places_of(point)) == 0;
 }
 
+const char *setting_lacks(const struct option_row *row, const struct point *points, size_t count)
+{
+    static const struct {
+        unsigned place;
+        const char *words;
+    } needs[] = {
+        {PLACE_SERVER, "a server (--server)"},
+        {PLACE_PROGRAM, "a program behind '--'"},
+        {PLACE_OURS, "workloads that are not a program"},
+        {PLACE_PLUGIN, "a plug-in"},
+        {PLACE_DELAY, "--workload delay"},
+        {PLACE_CHAIN, "--workload builtin"},
+        {PLACE_BUILTIN, "--workload builtin or delay"},
+        {PLACE_NO_PLUGIN, "workloads that are not a plug-in"},
+        {PLACE_OPEN, "--rate"},
+        {PLACE_POISSON, "--arrival poisson"},
+        {PLACE_MPS, "layouts over MPS"},
+        {PLACE_GPUS, "points of several GPUs"},
+        {PLACE_THREADS, "several threads in a process"},
+        {PLACE_WHOLE, "points without --sm-partition"},
+        {PLACE_PAGEABLE_STREAM, "pageable memory without graphs"},
+    };
+    unsigned seen = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (setting_applies(row, &points[i]))
+            return NULL;
+        seen |= places_of(&points[i]);
+    }
+    unsigned lacking = row->setting.where & ~seen ? row->setting.where & ~seen : row->setting.where;
+    for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++)
+        if (lacking & needs[i].place)
+            return needs[i].words;
+    return NULL;
+}
+
 bool setting_is_recorded(const struct option_row *row, const struct point *point)
 {
     unsigned needed = row->setting.recorded ? row->setting.recorded : row->setting.where;

@@ -33,6 +33,10 @@ const char *setting_string(const struct option_row *row, const struct point *poi
 bool setting_applies(const struct option_row *row, const struct point *point);
 bool setting_is_recorded(const struct option_row *row, const struct point *point);
 
+/* What a setting is for that makes a difference to none of these canonical points, as "layouts over
+ * MPS"; NULL: it makes one. */
+const char *setting_lacks(const struct option_row *row, const struct point *points, size_t count);
+
 /* Of settings that make no difference, sets the neutral value: points that cannot differ become
  * equal. The workload must be known. */
 void settings_make_canonical(struct point *point);

@@ -362,6 +362,8 @@ static enum status prepare(struct sweep *sweep)
         status = make_plan(campaign);
     if (status == STATUS_OK)
         status = plan_check_stagger(&campaign->plan, 0);
+    if (status == STATUS_OK && !options_switch(campaign->options, OPTION_QUIET))
+        campaign_notify_unused(campaign);
     if (status == STATUS_OK)
         status = campaign_deal(campaign);
     if (status == STATUS_OK)

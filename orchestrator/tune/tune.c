@@ -111,6 +111,8 @@ static enum status make_space(struct tune *tune)
         return status;
     size_t count = tune->space.plan.count;
     campaign->plan = tune->space.plan;
+    if (!options_switch(campaign->options, OPTION_QUIET))
+        campaign_notify_unused(campaign);
     tune->points = calloc(count + 1, sizeof *tune->points);
     if (!tune->points)
         return status_set(STATUS_MEMORY, "out of memory");

@@ -331,6 +331,18 @@ TABLE
   [ ! -e none.jsonl ]
 }
 
+@test "an option that makes no difference to any point is noted, with what it is for" {
+  expect 0 "$MPSWEEP" sweep --device emulated -n -l processes:2,threads:2 --delay-cycles 5,6 \
+    --active-thread-percentage 30,60 --priority default --arrival poisson
+  [ "$(cat err)" = "\
+mpsweep: --active-thread-percentage makes no difference here: it is for layouts over MPS
+mpsweep: --delay-cycles makes no difference here: it is for --workload delay
+mpsweep: --arrival makes no difference here: it is for --rate" ]
+  expect 0 "$MPSWEEP" sweep --device emulated -n -l processes:2,processes+mps:2 --rate 5,closed \
+    --active-thread-percentage 30,60 --arrival poisson
+  [ ! -s err ]
+}
+
 @test "a stack that is too small is an error, not a crash" {
   (
     ulimit -s 128
