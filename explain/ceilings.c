@@ -275,6 +275,60 @@ double ceiling_pageable_bytes(const struct explain_point *point,
     return best * pow(worst / best, log(point->threads / few) / log(many / few));
 }
 
+/* What changing over from one process to the next takes at least. Calibrations of two H200s show
+ * 0.12 to 0.15 ms, except of iterations that alone are held up by their launches: these are made
+ * while others have their turns, which hides the change (docs/explain.md). */
+#define SWITCH_S 0.12e-3
+
+/* Iterations/s of two processes that take turns; 0: no run shows it. */
+static double find_turns_ips(const struct calibration *calibration)
+{
+    for (unsigned i = 0; i < calibration->run_count; i++) {
+        const struct calibration_run *run = &calibration->runs[i];
+        if (!run->mps && run->processes > 1 && run->threads == 1 && run->streams == 1)
+            return run->ips;
+    }
+    return 0.0;
+}
+
+/* As a run shows it of streams. Of a graph it is its kernels and the change, and copies go on in
+ * the turns of others. */
+double ceiling_turn_s(const struct explain_point *point, const struct calibration *calibration)
+{
+    double shown_ips = find_turns_ips(calibration), both = calibration->both_bytes_per_s;
+    if (shown_ips <= 0.0)
+        return 0.0;
+    if (point->launch == LAUNCH_STREAM || calibration->single_graph_ips <= 0.0 ||
+        calibration->single_stream_ips <= 0.0)
+        return 1.0 / shown_ips;
+    double copies_s = both > 0.0 ? 2.0 * (double)calibration->work.bytes / both : 0.0;
+    double kernels_s = fmax(1.0 / calibration->single_stream_ips - copies_s, 0.0);
+    double graph_s = fmax(1.0 / calibration->single_graph_ips - copies_s, 0.0);
+    return graph_s + fmax(1.0 / shown_ips - kernels_s, SWITCH_S);
+}
+
+/* What one of several processes could do by itself, with no part in the others' turns; or more,
+ * where a turn takes less than that: what an iteration does beside its kernels goes on in the turns
+ * of others. */
+static double sliced_ceiling(const struct explain_point *point,
+                             const struct calibration *calibration)
+{
+    struct explain_point one = *point;
+    struct ceilings alone;
+    one.processes = 1;
+    ceilings_compute(&one, calibration, &alone);
+    enum ceiling_kind binding = ceilings_lowest(&alone);
+    if (binding == CEILING_KINDS)
+        return 0.0;
+    double turn_s = ceiling_turn_s(point, calibration), gpus = ceiling_gpus(point);
+    double single = point->launch == LAUNCH_GRAPH ? calibration->single_graph_ips
+                                                  : calibration->single_stream_ips;
+    if (turn_s <= 0.0 || single <= 0.0)
+        return alone.ips[binding];
+    double many = fmax(alone.ips[binding] / (gpus * single), 1.0);
+    return fmax(alone.ips[binding], many * gpus / turn_s);
+}
+
 /* Pageable copies go through one staging path of each process; where nothing has waited for the
  * stream before, a copy holds that path until its stream gets to it. */
 static void copy_ceilings(const struct explain_point *point, const struct calibration *calibration,
@@ -339,16 +393,8 @@ void ceilings_compute(const struct explain_point *point, const struct calibratio
         ips[CEILING_HOST_COPIES] = 1.0 / host_copies_s;
     if (host_launch_s > 0.0)
         ips[CEILING_HOST_LAUNCH] = 1.0 / host_launch_s;
-    if (point->processes > 1 && !point->mps) {
-        /* What one of them could do by itself, with no part in the others' turns. */
-        struct explain_point one = *point;
-        struct ceilings alone;
-        one.processes = 1;
-        ceilings_compute(&one, calibration, &alone);
-        enum ceiling_kind binding = ceilings_lowest(&alone);
-        if (binding != CEILING_KINDS)
-            ips[CEILING_TIME_SLICING] = alone.ips[binding];
-    }
+    if (point->processes > 1 && !point->mps)
+        ips[CEILING_TIME_SLICING] = sliced_ceiling(point, calibration);
     *out = ceilings;
 }
 

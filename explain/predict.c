@@ -227,41 +227,15 @@ static double polling_ips(const struct expected *expected)
 
 /* -- turns of processes ------------------------------------------------------------------------ */
 
-/* What changing over from one process to the next takes at least. Calibrations of two H200s show
- * 0.12 to 0.15 ms, except of iterations that alone are held up by their launches: these are made
- * while others have their turns, which hides the change (docs/explain.md). */
-#define SWITCH_S 0.12e-3
-
-/* Iterations/s of two processes that take turns; 0: no run shows it. */
-static double find_turns_ips(const struct calibration *calibration)
-{
-    for (unsigned i = 0; i < calibration->run_count; i++) {
-        const struct calibration_run *run = &calibration->runs[i];
-        if (!run->mps && run->processes > 1 && run->threads == 1 && run->streams == 1)
-            return run->ips;
-    }
-    return 0.0;
-}
-
-/* A process's turn for one iteration, as a run shows it of streams: pageable copies lengthen it as
- * they do among many processes over MPS. Of a graph it is its kernels and the change, and copies go
- * on in the turns of others. 0: not known. */
+/* A process's turn for one iteration: pageable copies lengthen it as they do among many processes
+ * over MPS. 0: not known. */
 static double turn_s(const struct expected *expected)
 {
-    const struct calibration *calibration = expected->calibration;
     const struct explain_point *point = expected->point;
-    double shown_ips = find_turns_ips(calibration), both = calibration->both_bytes_per_s;
-    if (shown_ips <= 0.0)
-        return 0.0;
-    if (point->launch == LAUNCH_STREAM)
-        return 1.0 / shown_ips +
-               (point->memory == MEMORY_PAGEABLE ? paged_longer_s(expected, MANY) / MANY : 0.0);
-    if (calibration->single_graph_ips <= 0.0 || calibration->single_stream_ips <= 0.0)
-        return 1.0 / shown_ips;
-    double copies_s = both > 0.0 ? 2.0 * (double)calibration->work.bytes / both : 0.0;
-    double kernels_s = fmax(1.0 / calibration->single_stream_ips - copies_s, 0.0);
-    double graph_s = fmax(1.0 / calibration->single_graph_ips - copies_s, 0.0);
-    return graph_s + fmax(1.0 / shown_ips - kernels_s, SWITCH_S);
+    double shown_s = ceiling_turn_s(point, expected->calibration);
+    bool longer =
+        shown_s > 0.0 && point->launch == LAUNCH_STREAM && point->memory == MEMORY_PAGEABLE;
+    return longer ? shown_s + paged_longer_s(expected, MANY) / MANY : shown_s;
 }
 
 /* Processes that wait for the GPU's turn, and do the rest of an iteration beside each other, where

@@ -7,6 +7,9 @@
 /* A smaller share of the ceiling than this is not worth a word. */
 #define LOSS_WORTH_A_WORD 0.05
 
+/* A turn is shorter than the iteration if that takes more than this times as long. */
+#define SHORTER 1.1
+
 /* 891000 as "891 thousand", 4190000 as "4.19 million". */
 static void append_count(struct text *out, double count)
 {
@@ -74,6 +77,21 @@ static void append_shared_copies(struct text *out, const struct explain_point *p
         (double)point->work.bytes / 1e6);
 }
 
+static void append_slicing(struct text *out, const struct explain_point *point,
+                           const struct calibration *calibration)
+{
+    double turn_s = ceiling_turn_s(point, calibration);
+    text_append(out, "without MPS the GPU works for one process at a time, ");
+    if (turn_s > 0.0 && SHORTER * turn_s * ceiling_single_ips(point, calibration) < 1.0)
+        text_append(out,
+                    "for %.3g ms of an iteration of %.3g ms: the rest of it goes on in the turns "
+                    "of others",
+                    1e3 * turn_s, 1e3 / ceiling_single_ips(point, calibration));
+    else
+        text_append(out, "so %u processes together do what one of them does alone",
+                    point->processes);
+}
+
 static bool is_of_a_gpu(enum ceiling_kind kind)
 {
     return kind != CEILING_WORKERS && kind != CEILING_CPUS && kind != CEILING_HOST_COPIES &&
@@ -103,10 +121,7 @@ const char *ceiling_reason(enum ceiling_kind kind, const struct explain_point *p
         text_append(&out, "; the GPU could do more");
         break;
     case CEILING_TIME_SLICING:
-        text_append(&out,
-                    "without MPS the GPU works for one process at a time, so %u processes "
-                    "together do what one of them does alone",
-                    point->processes);
+        append_slicing(&out, point, calibration);
         break;
     case CEILING_QUEUES:
         text_append(&out,

@@ -332,6 +332,31 @@ static void a_calibration_is_for_one_work(void **state)
     assert_false(calibration_is_same_work(&h200.work, &other));
 }
 
+/* Two processes that take turns did more than one alone: what is not kernels of an iteration goes
+ * on in the turns of the other. */
+static void turns_that_are_shorter_than_iterations(void **state)
+{
+    (void)state;
+    struct calibration calibration = h200;
+    struct explain_point point = {
+        .processes = 4, .threads = 1, .connections = 8, .work = h200.work};
+    struct ceilings ceilings;
+    char text[512];
+    calibration.runs[0] = (struct calibration_run){
+        .processes = 2, .threads = 1, .streams = 1, .ips = 1.6 * h200.single_stream_ips};
+    calibration.run_count = 1;
+    ceilings_compute(&point, &calibration, &ceilings);
+    assert_true(fabs(ceilings.ips[CEILING_TIME_SLICING] - calibration.runs[0].ips) < 1e-6);
+    ceiling_reason(CEILING_TIME_SLICING, &point, &calibration, text, sizeof text);
+    assert_non_null(strstr(text, "for 2.21 ms of an iteration of 3.54 ms"));
+    /* A turn that takes longer shows nothing new. */
+    calibration.runs[0].ips = 0.95 * h200.single_stream_ips;
+    ceilings_compute(&point, &calibration, &ceilings);
+    assert_true(fabs(ceilings.ips[CEILING_TIME_SLICING] - h200.single_stream_ips) < 1e-6);
+    ceiling_reason(CEILING_TIME_SLICING, &point, &calibration, text, sizeof text);
+    assert_non_null(strstr(text, "4 processes together do what one of them does alone"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -343,6 +368,7 @@ int main(void)
         cmocka_unit_test(nothing_is_made_of_unknown_figures),
         cmocka_unit_test(every_kind_has_words),
         cmocka_unit_test(a_calibration_is_for_one_work),
+        cmocka_unit_test(turns_that_are_shorter_than_iterations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
