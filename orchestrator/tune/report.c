@@ -10,6 +10,7 @@
 #include "orchestrator/results/scaling.h"
 #include "orchestrator/results/table.h"
 #include "orchestrator/tune/internal.h"
+#include "statistics/histogram.h"
 
 /* All of them stand in the record. */
 #define EQUAL_SHOWN 12
@@ -174,13 +175,19 @@ static void print_margin(const struct tune *tune)
 }
 
 /* Of the winner the limit holds; of the closest one it is not surely met. */
-static void print_p99(const json_t *object, double limit_us, bool holds)
+static void print_p99(const struct tune *tune, const json_t *object, double limit_us, bool holds)
 {
     char text[32], limit[32];
     double p99_us = number_at(object, "p99_us"), high = number_in(object, "p99_bounds_us", 1);
+    long long iterations =
+        integer_at(tune->campaign.records[integer_at(object, "point")], "iterations");
     printf("p99: %s ms", milliseconds(p99_us, text, sizeof text));
     if (high > 0.0)
         printf(", at most %s with 95%% confidence", milliseconds(high, text, sizeof text));
+    else if (!holds && p99_us <= limit_us && iterations < HISTOGRAM_LEAST_P99)
+        printf(", of %lld iterations; an upper end takes %d, and a longer --budget has longer "
+               "windows",
+               iterations, HISTOGRAM_LEAST_P99);
     else if (!holds)
         fputs(", of which no upper end is known", stdout);
     if (limit_us > 0.0)
@@ -329,7 +336,7 @@ static void print_winner(const struct tune *tune, double limit_us)
     print_reason(tune, winner);
     print_margin(tune);
     if (limit_us > 0.0)
-        print_p99(winner, limit_us, true);
+        print_p99(tune, winner, limit_us, true);
     print_cpus(tune, winner);
     if (limit)
         printf("limited by %s, %.0f%% of it reached: %s\n", text_at(limit, "title"),
@@ -381,7 +388,7 @@ static void print_nothing(const struct tune *tune, double limit_us)
     }
     puts("no layout was found that surely meets the constraints");
     printf("closest: %s\n", text_at(closest, "what"));
-    print_p99(closest, limit_us, false);
+    print_p99(tune, closest, limit_us, false);
     print_cpus(tune, closest);
 }
 

@@ -95,6 +95,10 @@ line() { grep -qE "^$1$" out || fail "no line is '$1'" "$(cat out)"; }
   jq -c "$limited | .closest.p99_us = 70000 | del(.closest.p99_bounds_us) else . end" "$BATS_MEASURED/r.jsonl" >r.jsonl
   expect 4 "$MPSWEEP" "${TUNE[@]}" --max-p99 50.0005ms -o r.jsonl --resume
   line 'p99: 70 ms, of which no upper end is known; above the limit of 50.* ms'
+  jq -c "$limited | del(.closest.p99_bounds_us) elif .type == \"point\" then .iterations = 126 else . end" \
+    "$BATS_MEASURED/r.jsonl" >r.jsonl
+  expect 4 "$MPSWEEP" "${TUNE[@]}" --max-p99 50.0005ms -o r.jsonl --resume
+  line 'p99: 36\.7 ms, of 126 iterations; an upper end takes 368, and a longer --budget has longer windows; .*'
 }
 
 @test "a winner whose figure is below that of one look at the next" {
