@@ -2,6 +2,7 @@
 #include "orchestrator/record/internal.h"
 
 #include <math.h>
+#include <stdio.h>
 
 /* A trend below this share is nothing to act on, however sure it is. */
 #define DRIFT_MATTERS 0.02
@@ -92,21 +93,24 @@ static void warn_unsteady(json_t *warnings, const struct point *point, const str
                           double window_s, double steady_from_s)
 {
     double warmup_s = (double)point->work.warmup_ns / 1e9;
-    const char *changed = window->before_rel < 0.0 ? "rose" : "fell";
-    double by = 100.0 * fabs(window->before_rel);
+    /* Of the level behind the change. */
+    double before = 1.0 + window->before_rel;
+    char changed[48] = "rose from 0";
     if (fabs(window->before_rel) < LEVEL_MATTERS)
         return;
+    if (before > 0.0)
+        snprintf(changed, sizeof changed, "%s by %.1f%%", before < 1.0 ? "rose" : "fell",
+                 100.0 * fabs(window->before_rel) / before);
     if (window->settled)
-        warnings_add(
-            warnings, "unsteady",
-            "throughput %s by %.1f%% after the first %.2g s of the window, which were left "
-            "out: give --warmup %.2g",
-            changed, by, steady_from_s, round_up(warmup_s + steady_from_s));
+        warnings_add(warnings, "unsteady",
+                     "throughput %s after the first %.2g s of the window, which were left out: "
+                     "give --warmup %.2g",
+                     changed, steady_from_s, round_up(warmup_s + steady_from_s));
     else
         warnings_add(warnings, "unsteady",
-                     "throughput %s by %.1f%% within the window, and may do so again: nothing was "
-                     "left out; give --warmup %.2g if it settles, else --rounds 5",
-                     changed, by, round_up(warmup_s + window_s));
+                     "throughput %s within the window, and may do so again: nothing was left out; "
+                     "give --warmup %.2g if it settles, else --rounds 5",
+                     changed, round_up(warmup_s + window_s));
 }
 
 /* The field stalled, with a warning that names the worker. */

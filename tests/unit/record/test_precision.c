@@ -91,7 +91,7 @@ static void what_was_left_out_is_warned_of(void **state)
     measurement.last.window.before_rel = -0.12;
     json_t *record = recorded(0.01);
     assert_string_equal(only_warning(record, "unsteady"),
-                        "throughput rose by 12.0% after the first 0.04 s of the window, which were "
+                        "throughput rose by 13.6% after the first 0.04 s of the window, which were "
                         "left out: give --warmup 0.34");
     assert_true(fabs(number(record, "recurring_s") - 0.32) < 1e-9);
     json_decref(record);
@@ -107,6 +107,26 @@ static void what_was_left_out_is_warned_of(void **state)
     assert_int_equal(json_array_size(json_object_get(record, "warnings")), 0);
     assert_true(number(record, "before_rel") == -0.08);
     json_decref(record);
+}
+
+/* Of the level before: it cannot fall by more than that. */
+static void a_change_is_a_share_of_what_was_before(void **state)
+{
+    static const struct {
+        double before_rel;
+        const char *text;
+    } cases[] = {{1.5, "throughput fell by 60.0% within"},
+                 {-0.5, "throughput rose by 100.0% within"},
+                 {-1.0, "throughput rose from 0 within"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        measured(1, 0.005);
+        measurement.last.window.settled = false;
+        measurement.last.window.before_rel = cases[i].before_rel;
+        json_t *record = recorded(0.01);
+        assert_non_null(strstr(only_warning(record, "unsteady"), cases[i].text));
+        json_decref(record);
+    }
 }
 
 static void outliers_are_warned_of(void **state)
@@ -283,6 +303,7 @@ int main(void)
         cmocka_unit_test(a_calm_point_has_no_warning),
         cmocka_unit_test(drift_is_warned_of),
         cmocka_unit_test(what_was_left_out_is_warned_of),
+        cmocka_unit_test(a_change_is_a_share_of_what_was_before),
         cmocka_unit_test(outliers_are_warned_of),
         cmocka_unit_test(scattered_multiprocessors_are_all_listed),
         cmocka_unit_test(workloads_of_a_mix_are_no_outliers_of_each_other),
