@@ -7,6 +7,7 @@
 #include "job/rate.h"
 #include "orchestrator/results/internal.h"
 #include "orchestrator/results/point.h"
+#include "orchestrator/results/table.h"
 #include "statistics/histogram.h"
 
 /* What an open loop lacks, and what to give. */
@@ -99,8 +100,6 @@ const char *table_remark(const json_t *point, char out[TABLE_REMARK])
 
 /* -- below the table -- */
 
-#define LONGEST_LABEL 80
-
 static bool has(const json_t *point, const char *text)
 {
     const json_t *warnings = json_object_get(point, "warnings");
@@ -124,31 +123,35 @@ static size_t points_with(const json_t *points, size_t first, const char *text)
     return count;
 }
 
-static const char *label(const json_t *points, size_t first, const char *text, char *out)
+/* What warnings are about: the points, and the settings in which they differ. */
+struct labels {
+    const json_t *points;
+    struct table_settings varying;
+};
+
+static const char *label(const struct labels *labels, size_t first, const char *text,
+                         char out[TABLE_LABEL])
 {
-    const json_t *point = json_array_get(points, first);
-    const char *layout = json_string_value(json_object_get(point, "layout"));
-    char shape[POINT_SHAPE_BYTES];
-    size_t count = points_with(points, first, text);
+    size_t count = points_with(labels->points, first, text);
     if (count > 1)
-        snprintf(out, LONGEST_LABEL, "%zu points", count);
+        snprintf(out, TABLE_LABEL, "%zu points", count);
     else
-        snprintf(out, LONGEST_LABEL, "%s %s", layout ? layout : "", point_shape(point, shape));
+        table_label(json_array_get(labels->points, first), &labels->varying, out);
     return out;
 }
 
 /* Goes over what is to be printed: without a file, for the width of the longest label. */
-static size_t each_warning(FILE *out, const json_t *points, size_t width)
+static size_t each_warning(FILE *out, const struct labels *labels, size_t width)
 {
-    char name[LONGEST_LABEL];
+    char name[TABLE_LABEL];
     size_t widest = 0;
-    for (size_t p = 0; p < json_array_size(points); p++) {
-        const json_t *warnings = json_object_get(json_array_get(points, p), "warnings");
+    for (size_t p = 0; p < json_array_size(labels->points); p++) {
+        const json_t *warnings = json_object_get(json_array_get(labels->points, p), "warnings");
         for (size_t i = 0; i < json_array_size(warnings); i++) {
             const char *text = text_at(json_array_get(warnings, i), "text");
-            if (points_with(points, p, text) == 0)
+            if (points_with(labels->points, p, text) == 0)
                 continue;
-            size_t columns = text_columns(label(points, p, text, name));
+            size_t columns = text_columns(label(labels, p, text, name));
             if (out)
                 fprintf(out, "warning  %s:%*s %s\n", name, (int)(width - columns), "", text);
             if (columns > widest)
@@ -160,11 +163,13 @@ static size_t each_warning(FILE *out, const json_t *points, size_t width)
 
 void table_print_warnings(FILE *out, const json_t *points)
 {
-    size_t width = each_warning(NULL, points, 0);
+    struct labels labels = {.points = points};
+    table_settings_find(points, &labels.varying);
+    size_t width = each_warning(NULL, &labels, 0);
     if (width == 0)
         return;
     fputc('\n', out);
-    each_warning(out, points, width);
+    each_warning(out, &labels, width);
 }
 
 void table_print_rounds(FILE *out, const json_t *points)

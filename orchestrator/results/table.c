@@ -1,5 +1,6 @@
 #include "orchestrator/results/table.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -43,13 +44,61 @@ static bool varies(const json_t *points, const struct option_row *row)
     return false;
 }
 
+static bool rates_vary(const json_t *points)
+{
+    char first[SETTINGS_FIGURE_BYTES], other[SETTINGS_FIGURE_BYTES];
+    settings_figure_text(json_array_get(points, 0), OPTION_RATE, first);
+    for (size_t i = 1; i < json_array_size(points); i++) {
+        settings_figure_text(json_array_get(points, i), OPTION_RATE, other);
+        if (strcmp(first, other) != 0)
+            return true;
+    }
+    return false;
+}
+
 void table_settings_find(const json_t *points, struct table_settings *out)
 {
     const size_t most = sizeof out->rows / sizeof *out->rows;
     out->count = 0;
+    out->rates = rates_vary(points);
     for (const struct option_row *row = NULL; (row = settings_recorded(row));)
         if (out->count < most && varies(points, row))
             out->rows[out->count++] = row;
+}
+
+/* "4 queues", as the column is named; "" for the usual value, or where the layout shows it. */
+static const char *label_part(const json_t *point, const struct option_row *row,
+                              char out[SETTINGS_FIGURE_BYTES])
+{
+    const struct setting *setting = &row->setting;
+    char value[CSV_CELL];
+    settings_text(point, row, true, value, sizeof value);
+    bool queues = setting->type == SETTING_QUEUES;
+    bool usual = queues ? settings_number(point, row) == 0
+                        : !setting->labelled && row->initial && strcmp(row->initial, value) == 0;
+    settings_figure_text(point, row->id, out);
+    if (usual || (setting->label && !*setting->label))
+        *out = '\0';
+    else if (*out && queues)
+        snprintf(out, SETTINGS_FIGURE_BYTES, "%" PRId64 " queues", settings_number(point, row));
+    return out;
+}
+
+const char *table_label(const json_t *point, const struct table_settings *varying,
+                        char out[TABLE_LABEL])
+{
+    struct text text = {.at = out, .size = TABLE_LABEL};
+    char part[SETTINGS_FIGURE_BYTES > POINT_TEXT_BYTES ? SETTINGS_FIGURE_BYTES : POINT_TEXT_BYTES];
+    point_name(point, part);
+    text_append(&text, "%s", part);
+    for (size_t i = 0; i < varying->count; i++)
+        if (*label_part(point, varying->rows[i], part))
+            text_append(&text, ", %s", part);
+    if (varying->rates)
+        settings_figure_text(point, OPTION_RATE, part);
+    if (varying->rates && *part)
+        text_append(&text, ", %s", part);
+    return out;
 }
 
 void table_settings_add(struct columns *table, const struct table_settings *settings,

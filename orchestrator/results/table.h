@@ -22,8 +22,8 @@ void table_print_csv(FILE *out, const json_t *header, const json_t *points);
 void table_print_json(FILE *out, const json_t *header, const json_t *calibrations,
                       const json_t *points, const json_t *tuning, const json_t *footer);
 
-/* What is planned, as CSV or JSON; plan, a record about all of it, may be NULL. False: the format is
- * for people. Takes over both. */
+/* What is planned, as CSV or JSON; plan, a record about all of it, may be NULL. False: the format
+ * is for people. Takes over both. */
 bool table_print_planned(FILE *out, const char *format, json_t *plan, json_t *planned);
 
 /* -- for other tables about points -- */
@@ -32,6 +32,7 @@ bool table_print_planned(FILE *out, const char *format, json_t *plan, json_t *pl
 struct table_settings {
     const struct option_row *rows[64];
     size_t count;
+    bool rates; /* and in the rate that was asked for, which has no row here */
 };
 
 void table_settings_find(const json_t *points, struct table_settings *out);
@@ -48,6 +49,12 @@ const char *table_setting_title(const struct option_row *row);
 /* The value of a cell: "-" where there is none. Returns out. */
 const char *table_setting_text(const json_t *point, const struct option_row *row, char *out,
                                size_t size);
+
+/* "hybrid 8×2, pageable, 4 queues, 400/s": a point among those of which `varying` is known. Returns
+ * out. */
+#define TABLE_LABEL 1024
+const char *table_label(const json_t *point, const struct table_settings *varying,
+                        char out[TABLE_LABEL]);
 
 /* The machine, and the settings that are the same in all points. */
 void table_print_heading(FILE *out, json_t *header, const json_t *points);

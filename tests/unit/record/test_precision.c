@@ -278,6 +278,34 @@ static void warnings_are_printed_once_and_aligned(void **state)
     warnings_add(NULL, "none", "nowhere");
 }
 
+/* Points of one layout differ in what the table has columns of. */
+static void a_warning_names_the_settings_that_vary(void **state)
+{
+    static const char *const memories[] = {"pinned", "pageable", "pageable"};
+    static const double rates[] = {400.0, 400.0, 900.0};
+    (void)state;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    json_t *points = json_array();
+    for (int i = 0; i < 3; i++) {
+        json_t *record = json_pack(
+            "{s:s, s:i, s:i, s:s, s:s, s:i, s:b, s:{s:s, s:f}}", "layout", "threads", "processes",
+            1, "threads", 1, "sync", "stream", "memory", memories[i], "connections", i ? 4 : 8,
+            "connections_default", i == 0, "rate", "arrival", "constant", "offered_ips", rates[i]);
+        warnings_add(warnings_of(record), "drift", "fell by %d%%", i);
+        json_array_append_new(points, record);
+    }
+    table_print_warnings(out, points);
+    fclose(out);
+    assert_string_equal(text, "\n"
+                              "warning  threads 1×1, pinned, 400/s:             fell by 0%\n"
+                              "warning  threads 1×1, pageable, 4 queues, 400/s: fell by 1%\n"
+                              "warning  threads 1×1, pageable, 4 queues, 900/s: fell by 2%\n");
+    free(text);
+    json_decref(points);
+}
+
 static void of_several_rounds_the_best_counts(void **state)
 {
     (void)state;
@@ -310,6 +338,7 @@ int main(void)
         cmocka_unit_test(says_what_it_would_take),
         cmocka_unit_test(no_99_9th_without_the_samples),
         cmocka_unit_test(warnings_are_printed_once_and_aligned),
+        cmocka_unit_test(a_warning_names_the_settings_that_vary),
         cmocka_unit_test(of_several_rounds_the_best_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
