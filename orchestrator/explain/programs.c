@@ -7,6 +7,7 @@
 #include "common/text.h"
 #include "orchestrator/explain/point.h"
 #include "orchestrator/results/point.h"
+#include "orchestrator/results/table.h"
 
 /* Of a CPU: more is a host that does not rest, less one that mostly sleeps. */
 #define RESTLESS 0.9
@@ -34,6 +35,7 @@ static const char *const limit_names[] = {NULL, NULL, "time-slicing", "cpus", "p
 /* The points of a file, and what one of them is. */
 struct programs {
     const json_t *points;
+    struct table_settings varying;
     double cpus;    /* that workers may use; 0: not known */
     bool ticking;   /* the file is of a program, observed or not */
     double one_ips; /* of one worker; 0: not known */
@@ -81,6 +83,7 @@ static struct programs programs_of(const json_t *header, const json_t *points)
     struct programs programs = {.points = points,
                                 .cpus = number(header, "cpus"),
                                 .ticking = json_is_array(json_object_get(workload, "argv"))};
+    table_settings_find(points, &programs.varying);
     for (size_t i = 0; i < json_array_size(points) && programs.one_ips <= 0.0; i++) {
         const json_t *point = json_array_get(points, i);
         if (is_program(&programs, point) && workers_of(point) == 1.0)
@@ -150,18 +153,6 @@ static struct finding find(const struct programs *programs, const json_t *point)
 
 /* -- as text ----------------------------------------------------------------------------------- */
 
-#define NAME_TEXT (POINT_TEXT_BYTES + 32)
-
-/* "hybrid 8×2", with the queues if they are not the driver's default. */
-static const char *name_of(const json_t *point, char text[NAME_TEXT])
-{
-    point_name(point, text);
-    size_t length = strlen(text);
-    if (!json_is_true(json_object_get(point, "connections_default")))
-        snprintf(text + length, NAME_TEXT - length, ", %.0f queues", number(point, "connections"));
-    return text;
-}
-
 /* Each worker is in an iteration all the time. */
 static void print_host(FILE *out, const struct finding *found)
 {
@@ -177,12 +168,12 @@ static void print_host(FILE *out, const struct finding *found)
 }
 
 /* "processes+mps 4×1 does 2.66 times as much", or how to find that out. */
-static void print_instead(FILE *out, const struct finding *found)
+static void print_instead(FILE *out, const struct programs *programs, const struct finding *found)
 {
-    char name[NAME_TEXT];
+    char name[TABLE_LABEL];
     if (found->instead)
-        fprintf(out, ";\n    %s does %.3g times as much", name_of(found->instead, name),
-                found->instead_times);
+        fprintf(out, ";\n    %s does %.3g times as much",
+                table_label(found->instead, &programs->varying, name), found->instead_times);
     else
         fprintf(out, ";\n    --layout processes+mps:%.0f would show it", found->workers);
 }
@@ -195,7 +186,7 @@ static void print_limit(FILE *out, const struct programs *programs, const struct
         break;
     case LIMIT_SLICES:
         fputs("without MPS processes take turns on the GPU", out);
-        print_instead(out, found);
+        print_instead(out, programs, found);
         break;
     case LIMIT_CPUS:
         fprintf(out, "the CPUs limit them: %.1f of %.0f are busy", found->cpus, programs->cpus);
@@ -205,7 +196,7 @@ static void print_limit(FILE *out, const struct programs *programs, const struct
             out,
             "something in their process %s them, such as a lock of the interpreter or the driver",
             found->instead ? "limits" : "may limit");
-        print_instead(out, found);
+        print_instead(out, programs, found);
         break;
     default:
         fputs("not the CPUs", out);
@@ -217,10 +208,10 @@ static void print_limit(FILE *out, const struct programs *programs, const struct
 
 static void print_finding(FILE *out, const struct programs *programs, const struct finding *found)
 {
-    char name[NAME_TEXT], ips[32];
+    char name[TABLE_LABEL], ips[32];
     const char *iteration =
         json_string_value(json_object_get(json_object_get(found->point, "observed"), "iteration"));
-    fprintf(out, "%s: %s iterations/s%s%s\n", name_of(found->point, name),
+    fprintf(out, "%s: %s iterations/s%s%s\n", table_label(found->point, &programs->varying, name),
             text_number(ips_of(found->point), ips, sizeof ips),
             iteration ? "; an iteration is " : "", iteration ? iteration : "");
     print_host(out, found);
@@ -243,18 +234,18 @@ static double launches_of(const json_t *point)
 }
 
 /* What would help the best of them most. */
-static void print_remedy(FILE *out, const struct finding *best)
+static void print_remedy(FILE *out, const struct programs *programs, const struct finding *best)
 {
-    char name[NAME_TEXT];
+    char name[TABLE_LABEL];
     double launches = best->point ? launches_of(best->point) : 0.0;
     if (launches < MANY_LAUNCHES || best->share < ASLEEP)
         return;
-    point_name(best->point, name);
     fprintf(
         out,
         "\nThe best is %s. Its %.0f launches may be much of the %.4g ms of a CPU that an iteration "
         "takes:\nif they are the same each time, a CUDA graph has one in their place.\n",
-        name, launches, 1e3 * best->share * best->workers / ips_of(best->point));
+        table_label(best->point, &programs->varying, name), launches,
+        1e3 * best->share * best->workers / ips_of(best->point));
 }
 
 void explain_print_programs(FILE *out, const json_t *header, const json_t *points)
@@ -270,7 +261,7 @@ void explain_print_programs(FILE *out, const json_t *header, const json_t *point
         if (!best.point || ips_of(point) > ips_of(best.point))
             best = found;
     }
-    print_remedy(out, &best);
+    print_remedy(out, &programs, &best);
     fputs(
         "\nCeilings are known of the built-in workloads only: 'mpsweep record' makes a workload of "
         "the program,\nand 'mpsweep trace' shows its calls and kernels.\n",

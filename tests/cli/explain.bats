@@ -381,6 +381,9 @@ limited() {
   expect 0 "$MPSWEEP" explain "$MPSWEEP_SOURCE_DIR/docs/results/h200-tune-torch.jsonl"
   sed -n '/^threads 1×16: /,/^processes+mps 16×1: /p' "$MPSWEEP_SOURCE_DIR/docs/tuning-your-service.md" >shown
   [ "$(grep -cxFf out shown)" -eq 5 ] || fail "the page shows other than:" "$(cat out)"
+  # Two points with as many workers of one layout have names that differ.
+  grep -qx 'processes+mps 4×1: 12769 iterations/s' out
+  grep -qx 'processes+mps 4×1, 50% active threads: 12426 iterations/s' out
   # A server's workers are requests in flight.
   jq -c 'if .type == "point" then .requests = {} else . end' r.jsonl >s.jsonl
   refused 'holds only points of workloads without a calibration' "$MPSWEEP" explain s.jsonl
