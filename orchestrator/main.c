@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -322,6 +323,29 @@ static enum status check_stack(void)
                       (unsigned long long)stack.rlim_cur / 1024, STACK_KIB, STACK_KIB);
 }
 
+/* Why standard output took nothing, as errno; 0: not known. stdio keeps no reason of a write that
+ * failed before. */
+static int find_lost_reason(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    if (poll(&out, 1, 0) > 0 && out.revents & POLLERR)
+        return EPIPE;
+    return write(STDOUT_FILENO, "", 0) < 0 ? errno : 0;
+}
+
+/* Lost output is an error, unless its reader had enough. */
+static int end_output(int result)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return result;
+    int reason = errno ? errno : find_lost_reason();
+    if (reason == EPIPE)
+        return result;
+    return report(status_set(STATUS_SYSTEM, "cannot write standard output%s%s", reason ? ": " : "",
+                             reason ? strerror(reason) : ""));
+}
+
 int main(int argc, char **argv)
 {
     /* A closed standard descriptor would be given to the next file opened, and what is printed
@@ -338,11 +362,5 @@ int main(int argc, char **argv)
      */
     if (!isatty(STDOUT_FILENO))
         setvbuf(stdout, NULL, _IOFBF, 1 << 20);
-    int result = run_program(argc, argv);
-    /* Lost output is an error, unless its reader had enough. */
-    errno = 0;
-    if ((fflush(stdout) != 0 || ferror(stdout)) && errno != EPIPE)
-        return report(status_set(STATUS_SYSTEM, "cannot write standard output%s%s",
-                                 errno ? ": " : "", errno ? strerror(errno) : ""));
-    return result;
+    return end_output(run_program(argc, argv));
 }

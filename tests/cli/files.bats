@@ -340,6 +340,21 @@ another() {
   [ $status -eq 1 ]
   says "cannot write standard output: No space left on device"
   points 'map(outcome) == ["measured"]' kept.jsonl
+  # explain writes before its end, too.
+  status=0
+  "$MPSWEEP" explain "$MPSWEEP_SOURCE_DIR/docs/results/h200-random-a.jsonl" >/dev/full 2>err 3>&- || status=$?
+  [ $status -eq 1 ]
+  says "cannot write standard output: No space left on device"
+}
+
+@test "a reader that has enough makes no error, whenever it goes" {
+  local both out
+  mkfifo pipe
+  exec {both}<>pipe {out}>pipe {both}>&-
+  "$MPSWEEP" explain "$MPSWEEP_SOURCE_DIR/docs/results/h200-random-a.jsonl" >&"$out" 2>err 3>&-
+  "$MPSWEEP" --help >&"$out" 2>>err 3>&-
+  exec {out}>&-
+  [ ! -s err ]
 }
 
 # -- texts that a terminal obeys -------------------------------------------------------------------
