@@ -39,8 +39,10 @@ static char *best_text(const struct tune *tune)
         return NULL;
     if (json_is_object(winner))
         write_winner(tune->record, winner, out.file);
-    else
+    else if (json_is_object(json_object_get(tune->record, "closest")))
         fputs("none: no layout was found that surely meets the constraints", out.file);
+    else
+        fputs("none: no layout was measured", out.file);
     return text_stream_close(&out);
 }
 

@@ -84,6 +84,15 @@ line() { grep -qE "^$1$" out || fail "no line is '$1'" "$(cat out)"; }
   expect 4 "$MPSWEEP" "${TUNE[@]}" -o r.jsonl --resume
   line 'no layout was found that surely meets the constraints'
   line 'closest: .*'
+  line 'Best   none: no layout was found that surely meets the constraints'
+}
+
+@test "nothing that has a number: no word of constraints" {
+  jq -c 'if .type == "tune" then .ended = "complete" | .verdict = "none" | .winner = null | .equal = []
+    | del(.closest) else . end' "$BATS_MEASURED/r.jsonl" >r.jsonl
+  expect 4 "$MPSWEEP" "${TUNE[@]}" -o r.jsonl --resume
+  line 'Best   none: no layout was measured'
+  absent 'constraints' out
 }
 
 @test "the limit of the latency beside the closest one's" {
