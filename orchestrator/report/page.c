@@ -7,6 +7,7 @@
 #include "common/text.h"
 #include "orchestrator/report/internal.h"
 #include "orchestrator/results/origin.h"
+#include "orchestrator/results/point.h"
 
 /* Of all figures of the page: a page of a thousand points stays below two million bytes. */
 #define FIGURE_BYTES ((size_t)1 << 20)
@@ -26,14 +27,15 @@ EMBED(script, "page.js")
 
 /* -- the best layout --------------------------------------------------------------------------- */
 
-static void write_figures_of_best(FILE *out, const json_t *best)
+static void write_figures_of_best(FILE *out, const struct report_file *file)
 {
-    double half = number_at(best, "ci95_rel");
+    const json_t *best = file->best, *winner = json_object_get(file->results.tune, "winner");
+    char interval[POINT_INTERVAL_BYTES];
     fputs("<p class=\"key\">", out);
     html_number(out, "strong", number_at(best, "throughput_ips"));
     fputs(" iterations/s", out);
-    if (isfinite(half))
-        fprintf(out, " ±%.1f%%", 100.0 * half);
+    if (*point_interval(best, winner, interval))
+        fprintf(out, " (95%%: %s)", interval);
     fputs(", p99 ", out);
     html_number(out, "strong", number_at(json_object_get(best, "latency_us"), "p99") / 1e3);
     fputs(" ms</p>\n", out);
@@ -101,7 +103,7 @@ static void write_best(FILE *out, const struct report_file *file)
         return;
     }
     html_element(out, "h3", report_label(file->best, label));
-    write_figures_of_best(out, file->best);
+    write_figures_of_best(out, file);
     fprintf(out, "<p>Point %" JSON_INTEGER_FORMAT ", ", integer_at(file->best, "id"));
     html_text(out, file->why);
     fputs(".</p>\n", out);

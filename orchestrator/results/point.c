@@ -50,6 +50,32 @@ void point_name(const json_t *point, char text[POINT_TEXT_BYTES])
              point_shape(point, shape));
 }
 
+/* From here on the factors down and up are no longer alike. */
+#define WIDE_REL 0.2
+
+const char *point_interval(const json_t *point, const json_t *winner,
+                           char text[POINT_INTERVAL_BYTES])
+{
+    double half = number_at(point, "ci95_rel"), ips = number_at(point, "throughput_ips");
+    double low = ips * exp(-half), high = ips * exp(half);
+    char from[32], to[32];
+    *text = '\0';
+    if (isfinite(half) && half <= WIDE_REL)
+        snprintf(text, POINT_INTERVAL_BYTES, "±%.1f%%", 100.0 * half);
+    if (!isfinite(half) || half <= WIDE_REL)
+        return text;
+    /* Its value may be of another objective. */
+    if (json_equal(json_object_get(winner, "point"), json_object_get(point, "id")) &&
+        number_at(winner, "value") == number_at(winner, "throughput_ips") &&
+        isfinite(number_in(winner, "ci95", 0)) && isfinite(number_in(winner, "ci95", 1))) {
+        low = number_in(winner, "ci95", 0);
+        high = number_in(winner, "ci95", 1);
+    }
+    snprintf(text, POINT_INTERVAL_BYTES, "%s to %s", text_number(low, from, sizeof from),
+             text_number(high, to, sizeof to));
+    return text;
+}
+
 double point_cpus_in_use(const json_t *point)
 {
     const json_t *cpu = json_object_get(point, "cpu");

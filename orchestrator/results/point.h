@@ -30,6 +30,13 @@ const char *point_shape(const json_t *point, char text[POINT_SHAPE_BYTES]);
  */
 double point_cpus_in_use(const json_t *point);
 
+/* The 95% interval of its throughput: "±9.5%"; of a wide one the ends, "1255 to 12358"; "" where
+ * none is known. The ends are those of `winner`, of a search for throughput, if it is this point
+ * (NULL: none); else they are a factor down and up, since rates are above 0. Returns text. */
+#define POINT_INTERVAL_BYTES 72
+const char *point_interval(const json_t *point, const json_t *winner,
+                           char text[POINT_INTERVAL_BYTES]);
+
 /* Of the GPU, an iteration; NAN where the energy is not known. */
 double point_joules(const json_t *point);
 

@@ -62,7 +62,8 @@ static void add_row(struct columns *table, const struct tune *tune, const char *
                     double best_ips)
 {
     const json_t *record = tune->campaign.records[point];
-    double ips = number_at(record, "throughput_ips"), half = number_at(record, "ci95_rel");
+    const json_t *winner = json_object_get(tune->record, "winner");
+    double ips = number_at(record, "throughput_ips");
     bool measured = record && point_is_measured(record);
     char text[POINT_DESCRIPTION];
     columns_cell(table, "%s", role);
@@ -72,10 +73,7 @@ static void add_row(struct columns *table, const struct tune *tune, const char *
         columns_cell(table, "%s", number(ips, text, sizeof text));
     else
         columns_cell(table, "%s", record ? text_at(record, "status") : "not measured");
-    if (measured && isfinite(half))
-        columns_cell(table, "±%.1f%%", 100.0 * half);
-    else
-        columns_cell(table, "-");
+    columns_cell(table, "%s", measured && *point_interval(record, winner, text) ? text : "-");
     columns_cell(
         table, "%s",
         milliseconds(measured ? number_at(json_object_get(record, "latency_us"), "p99") : 0.0, text,

@@ -119,6 +119,21 @@ line() { grep -qE "^$1$" out || fail "no line is '$1'" "$(cat out)"; }
   line 'the next did more in the search; finals decide: .*'
 }
 
+@test "an interval of more than the whole figure has its ends in words, the table and a page" {
+  jq -c 'if .type == "point" and .id == 0 then .throughput_ips = 3939 | .ci95_rel = 1.143
+    elif .type == "tune" then .ended = "complete" | .verdict = "winner" | .equal = []
+      | .winner += {point: 0, value: 3939, throughput_ips: 3939, ci95: [1255, 12358]}
+      | del(.preferred, .unfinished, .margin) else . end' "$BATS_MEASURED/r.jsonl" >r.jsonl
+  expect 0 "$MPSWEEP" "${TUNE[@]}" -o r.jsonl --resume
+  line '3939 iterations/s \(95%: 1255 to 12358\), .*'
+  line 'best  .*  3939 +1255 to 12358 .*'
+  absent '±1[0-9][0-9]' out
+  ! command -v gnuplot >/dev/null || {
+    expect 0 "$MPSWEEP" report r.jsonl -o page.html
+    grep -q '3939</strong> iterations/s (95%: 1255 to 12358), p99 ' page.html
+  }
+}
+
 @test "one budget for a search without time for finals: that of the command" {
   prints '.verdict = "unfinished" | .equal = [] | .unfinished =
     {better_chance: 0, finals_budget_s: 30, budget_s: 74.2, command: "tune --budget 75s"}'

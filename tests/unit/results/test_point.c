@@ -47,11 +47,46 @@ static void cpus_have_three_digits(void **state)
     assert_string_equal(point_cpus_text(1234.5, text), "1234");
 }
 
+static const char *interval_of(const char *text, const char *best, char out[POINT_INTERVAL_BYTES])
+{
+    json_t *point = json_loads(text, 0, NULL), *winner = json_loads(best, 0, NULL);
+    assert_true(point && winner);
+    point_interval(point, winner, out);
+    json_decref(point);
+    json_decref(winner);
+    return out;
+}
+
+/* Plus and minus more than all of it would have an end below 0. */
+static void a_wide_interval_has_its_ends(void **state)
+{
+    static const char wide[] = "{\"id\": 7, \"throughput_ips\": 3939, \"ci95_rel\": 1.143}";
+    char text[POINT_INTERVAL_BYTES];
+    (void)state;
+    assert_string_equal(interval_of("{\"throughput_ips\": 3939, \"ci95_rel\": 0.0951}", "{}", text),
+                        "±9.5%");
+    assert_string_equal(interval_of("{\"throughput_ips\": 3939, \"ci95_rel\": null}", "{}", text),
+                        "");
+    assert_string_equal(interval_of("{}", "{}", text), "");
+    assert_string_equal(interval_of(wide, "{}", text), "1256 to 12353");
+    assert_string_equal(interval_of(wide,
+                                    "{\"point\": 7, \"value\": 3940, \"throughput_ips\": 3940,"
+                                    " \"ci95\": [1255, 12358]}",
+                                    text),
+                        "1255 to 12358");
+    assert_string_equal(interval_of(wide,
+                                    "{\"point\": 7, \"value\": 71, \"throughput_ips\": 3940,"
+                                    " \"ci95\": [70, 72]}",
+                                    text),
+                        "1256 to 12353");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cpus_are_of_all_processes),
         cmocka_unit_test(cpus_have_three_digits),
+        cmocka_unit_test(a_wide_interval_has_its_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
