@@ -10,17 +10,30 @@
 #include "orchestrator/results/table.h"
 #include "statistics/histogram.h"
 
+/* On top of what would do on average: arrivals come by chance. */
+#define MARGIN 1.1
+
+/* Seconds of each round in which enough is offered for bounds of p99, to type. */
+static double seconds_for_p99(const json_t *point)
+{
+    double offered = number_at(json_object_get(point, "rate"), "offered_ips");
+    double rounds = (double)json_array_size(json_object_get(point, "rounds")) +
+                    (double)integer_at(point, "rounds_left");
+    return ceil(10.0 * MARGIN * HISTOGRAM_LEAST_P99 / offered / fmax(rounds, 1.0)) / 10.0;
+}
+
 /* What an open loop lacks, and what to give. */
 static void add_unconverged_open(struct text *text, const json_t *point)
 {
     long long iterations = integer_at(point, "iterations");
     const json_t *goal = json_object_get(json_object_get(point, "rate"), "goal");
-    char limit[32];
+    double seconds = seconds_for_p99(point);
+    char limit[32], duration[32] = "a longer --max-duration";
+    if (isfinite(seconds))
+        snprintf(duration, sizeof duration, "--max-duration %.10g", seconds);
     if (iterations < HISTOGRAM_LEAST_P99)
-        text_append(text,
-                    "%lld iteration%s, and p99 has no upper bound below %d: give a longer "
-                    "--max-duration",
-                    iterations, iterations == 1 ? "" : "s", HISTOGRAM_LEAST_P99);
+        text_append(text, "%lld iteration%s, and p99 needs %d: give %s", iterations,
+                    iterations == 1 ? "" : "s", HISTOGRAM_LEAST_P99, duration);
     else
         text_append(text, "%s under %s does not hold at the rate found: give a longer --duration",
                     text_at(goal, "percentile"),

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "orchestrator/results/internal.h"
 #include "orchestrator/results/point.h"
 
 static double cpus_of(const char *text)
@@ -81,12 +82,34 @@ static void a_wide_interval_has_its_ends(void **state)
                         "1256 to 12353");
 }
 
+static void expect_remark(const char *text, const char *remark)
+{
+    char out[TABLE_REMARK];
+    json_t *point = json_loads(text, 0, NULL);
+    assert_non_null(point);
+    assert_string_equal(table_remark(point, out), remark);
+    json_decref(point);
+}
+
+static void an_open_loop_names_the_duration_that_it_lacks(void **state)
+{
+    (void)state;
+    expect_remark("{\"status\": \"unconverged\", \"latency_us\": {}, \"iterations\": 80,"
+                  " \"rate\": {\"offered_ips\": 100.0}, \"rounds\": [{}]}",
+                  "unconverged: 80 iterations, and p99 needs 368: give --max-duration 4.1");
+    /* Rounds count together. */
+    expect_remark("{\"status\": \"unconverged\", \"latency_us\": {}, \"iterations\": 80,"
+                  " \"rate\": {\"offered_ips\": 100.0}, \"rounds\": [{}, {}], \"rounds_left\": 1}",
+                  "unconverged: 80 iterations, and p99 needs 368: give --max-duration 1.4");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cpus_are_of_all_processes),
         cmocka_unit_test(cpus_have_three_digits),
         cmocka_unit_test(a_wide_interval_has_its_ends),
+        cmocka_unit_test(an_open_loop_names_the_duration_that_it_lacks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
