@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -103,6 +104,26 @@ static void an_open_loop_names_the_duration_that_it_lacks(void **state)
                   "unconverged: 80 iterations, and p99 needs 368: give --max-duration 1.4");
 }
 
+/* Which the goal, 5% or 100%, does not have. */
+static void what_misses_the_goal_does_not_read_as_the_goal(void **state)
+{
+    static const struct {
+        const char *reached, *text;
+    } cases[] = {{"0.05018", "5.02"},  {"0.050002", "5.01"}, {"0.04", "4"},
+                 {"0.00731", "0.731"}, {"0.9", "90"},        {"1.0", "100"},
+                 {"1.143", "115"},     {"12.341", "1235"},   {"0.0", "0"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char point[256], remark[128];
+        snprintf(point, sizeof point,
+                 "{\"status\": \"unconverged\", \"latency_us\": {}, \"ci95_rel\": %s,"
+                 " \"rounds\": [{\"seconds\": 0.8}]}",
+                 cases[i].reached);
+        snprintf(remark, sizeof remark, "unconverged: ±%s%% after 0.8 s", cases[i].text);
+        expect_remark(point, remark);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -110,6 +131,7 @@ int main(void)
         cmocka_unit_test(cpus_have_three_digits),
         cmocka_unit_test(a_wide_interval_has_its_ends),
         cmocka_unit_test(an_open_loop_names_the_duration_that_it_lacks),
+        cmocka_unit_test(what_misses_the_goal_does_not_read_as_the_goal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
