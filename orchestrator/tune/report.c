@@ -240,7 +240,7 @@ static void print_reason(const struct tune *tune, const json_t *winner)
     fputs(what, stdout);
     if (equals > 2)
         printf(" and %zu other%s", equals - 2, equals > 3 ? "s" : "");
-    printf(" %s as good: it ", equals > 2 ? "are" : "is");
+    printf(" %s as good: the best ", equals > 2 ? "are" : "is");
     if (strcmp(reason, "cpus") == 0)
         printf("uses fewer CPUs (%.2f of %.2f)\n", number_at(winner, "cpus_in_use"),
                point_cpus_in_use(record));

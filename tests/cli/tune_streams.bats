@@ -74,11 +74,11 @@ prints_preferred() {
   expect 0 "$MPSWEEP" "${SMALL[@]}" -o r.jsonl
   other=$(jq 'select(.type == "tune") | 1 - .winner.point' r.jsonl)
   prints_preferred "{for: \"cpus\", over: $other, equals: 2}" \
-    'threads 1×1×[24], .* is as good: it uses fewer CPUs \([0-9.]+ of [0-9.]+\)'
+    'threads 1×1×[24], .* is as good: the best uses fewer CPUs \([0-9.]+ of [0-9.]+\)'
   prints_preferred "{for: \"p99\", over: $other, equals: 4}" \
-    'threads 1×1×[24], .* and 2 others are as good: it has the lower p99 \([0-9.]+ of [0-9.]+ ms\)'
+    'threads 1×1×[24], .* and 2 others are as good: the best has the lower p99 \([0-9.]+ of [0-9.]+ ms\)'
   prints_preferred "{for: \"processes\", over: $other, equals: 3}" \
-    'threads 1×1×[24], .* and 1 other are as good: it takes fewer processes \(1 of 1\)'
+    'threads 1×1×[24], .* and 1 other are as good: the best takes fewer processes \(1 of 1\)'
 }
 
 @test "limits that make no sense are refused" {
