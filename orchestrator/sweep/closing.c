@@ -95,7 +95,20 @@ static bool write_work(const struct campaign *campaign, const struct entry *entr
     return true;
 }
 
-static char *best_text(const struct campaign *campaign, const struct entry *entries, size_t count)
+static bool has_load(const json_t *points)
+{
+    const json_t *point;
+    size_t index;
+    json_array_foreach(points, index, point)
+    {
+        if (json_object_get(point, "rate"))
+            return true;
+    }
+    return false;
+}
+
+static char *best_text(const struct campaign *campaign, const json_t *points,
+                       const struct entry *entries, size_t count)
 {
     struct text_stream out;
     size_t works = 0;
@@ -106,7 +119,8 @@ static char *best_text(const struct campaign *campaign, const struct entry *entr
     if (works > MOST_WORKS)
         fprintf(out.file, "%zu further kinds of iterations: see the table\n", works - MOST_WORKS);
     if (works == 0)
-        fputs("none: no point has a number, or kept up with its load\n", out.file);
+        fprintf(out.file, "none: no point has a number%s\n",
+                has_load(points) ? ", or kept up with its load" : "");
     return text_stream_close(&out);
 }
 
@@ -174,7 +188,7 @@ void sweep_print_closing(const struct campaign *campaign, const char *program, c
     char *published = NULL;
     if (entries && works) {
         size_t count = find_entries(points, entries, works);
-        char *best = best_text(campaign, entries, count);
+        char *best = best_text(campaign, points, entries, count);
         closing.best = best ? best : "";
         closing.saved = campaign->writer.fd >= 0 ? campaign_output(campaign) : NULL;
         /* The name that the file gets when all is done. */
