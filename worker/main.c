@@ -204,11 +204,12 @@ static int run(const struct arguments *arguments)
         status = activities_open(arguments->cupti, &trace, shared.index, &shared.shm);
     if (status == STATUS_OK)
         status = worker_process_open(&shared, arguments->driver);
+    if (status == STATUS_OK && !(shared.buffers = worker_buffers_new()))
+        status = status_set(STATUS_MEMORY, "out of memory");
     if (status != STATUS_OK) {
         fail_all(&shared, status, cuda_last_error(), status_text());
         return EXIT_FAILURE;
     }
-    shared.buffers = worker_buffers_new();
     int result = serve(&shared);
     activities_close();
     worker_process_close(&shared);

@@ -7,8 +7,7 @@
 
 #include "worker/engines/process.h"
 
-/* What a process keeps; it is the process's until that ends. NULL: there is no memory for it, and
- * nothing is kept. */
+/* What a process keeps; it is the process's until that ends. NULL: there is no memory for it. */
 struct worker_buffers *worker_buffers_new(void);
 
 /* All zero, and pinned if the settings demand it. Belongs to the calling thread's memory node.
