@@ -208,3 +208,7 @@ void campaign_write_given(const struct campaign *campaign, enum option_command c
  * no file to go on with, or no memory. */
 char *campaign_resume_words(const struct campaign *campaign, const char *name,
                             enum option_command command);
+
+/* The command line that deploys a point of the file, with the program that was measured; the caller
+ * frees it. -1: emit chooses the point. NULL: no memory. */
+char *campaign_emit_words(const struct campaign *campaign, const char *file, int64_t point);

@@ -1,4 +1,5 @@
 /* A campaign's command line, to paste. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,6 +100,21 @@ char *campaign_resume_words(const struct campaign *campaign, const char *name,
         return NULL;
     campaign_write_command(campaign, name, out.file);
     campaign_write_given(campaign, command, OPTION_COUNT, out.file);
+    campaign_write_program(campaign, out.file);
+    return text_stream_close(&out);
+}
+
+char *campaign_emit_words(const struct campaign *campaign, const char *file, int64_t point)
+{
+    struct text_stream out;
+    if (!text_stream_open(&out))
+        return NULL;
+    fputs("emit ", out.file);
+    shell_word_write(out.file, file);
+    if (point >= 0)
+        fprintf(out.file, " --point %" PRId64, point);
+    fputs(" --target env --output deployment", out.file);
+    /* emit takes no command by itself: people see here what would run. */
     campaign_write_program(campaign, out.file);
     return text_stream_close(&out);
 }

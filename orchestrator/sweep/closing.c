@@ -133,17 +133,16 @@ static bool is_explained(const struct campaign *campaign, const json_t *record)
 }
 
 /* emit chooses among points that are ok; where the best is not, it is named. */
-static void add_emit(const struct entry *entries, size_t count, struct closing *closing)
+static void add_emit(const struct campaign *campaign, const struct entry *entries, size_t count,
+                     struct closing *closing)
 {
     const struct entry *best = entries;
-    char options[64] = " --target env --output deployment";
     for (size_t i = 1; i < count; i++)
         if (is_better(&entries[i], best))
             best = &entries[i];
-    if (strcmp(text_at(best->record, "status"), "ok") != 0)
-        snprintf(options, sizeof options, " --point %lld --target env --output deployment",
-                 (long long)integer_at(best->record, "id"));
-    closing_add(closing, "emit", closing->saved, options);
+    bool chosen = strcmp(text_at(best->record, "status"), "ok") == 0;
+    closing_take(closing, campaign_emit_words(campaign, closing->saved,
+                                              chosen ? -1 : integer_at(best->record, "id")));
 }
 
 static void add_next(const struct campaign *campaign, const struct entry *entries, size_t count,
@@ -157,7 +156,7 @@ static void add_next(const struct campaign *campaign, const struct entry *entrie
     if (count > 0)
         closing_add(closing, "plot", closing->saved, " --output picture.svg");
     if (count > 0 && campaign->shard.count == 0)
-        add_emit(entries, count, closing);
+        add_emit(campaign, entries, count, closing);
 }
 
 /* Takes the points of which one may be the best, and what their iterations do. */

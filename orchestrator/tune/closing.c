@@ -69,7 +69,7 @@ void tune_print_closing(const struct tune *tune)
             closing_add(&closing, "explain", closing.saved, "");
         closing_add(&closing, "plot", closing.saved, " --figure search --output picture.svg");
         if (!options_text(campaign->options, OPTION_TUNE_EMIT))
-            closing_add(&closing, "emit", closing.saved, " --target env --output deployment");
+            closing_take(&closing, campaign_emit_words(campaign, closing.saved, -1));
     }
     closing_print(stdout, &closing);
     free(best);

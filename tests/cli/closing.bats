@@ -72,6 +72,21 @@ next() { closing | sed -E 's/^Next /     /' | sed -n "s|^ *\($MPSWEEP $1 .*\)|\1
   [ -e deployment/README.md ]
 }
 
+@test "the deployment of a program has its command: it can start" {
+  local program=("$MPSWEEP_BUILD_DIR/examples/program/ticker" 200) command
+  for command in "sweep --max-duration 1" "tune --budget 60s --rounds 2"; do
+    # shellcheck disable=SC2086 # words
+    measured "$MPSWEEP" $command --device emulated --duration 0.05 --warmup 0.02 \
+      -l processes:2 -q -- "${program[@]}"
+    next emit | grep -q -- " --target env --output deployment -- ${program[*]}\$"
+    next emit >paste
+    expect 0 bash paste
+    absent 'no command was given' out
+    absent EDIT-ME deployment/command
+    rm -r deployment
+  done
+}
+
 @test "sweeps at the same time do not share a file" {
   local pids=() pid
   for _ in 1 2 3; do
