@@ -26,6 +26,7 @@ struct report_limit {
     const char *title, *reason; /* "hardware queues"; borrowed; "": not known */
     double ips, reached;        /* NAN: not known */
     const char *remedy;         /* what lifts it; borrowed */
+    const char *options;        /* of the sweep that does; borrowed; "": none does */
 };
 
 /* -- html.c -- */

@@ -41,6 +41,13 @@ static void write_figures_of_best(FILE *out, const struct report_file *file)
     fputs(" ms</p>\n", out);
 }
 
+static void write_command(FILE *out, const char *command)
+{
+    fputs("<pre>", out);
+    html_text(out, command);
+    fputs("</pre>\n", out);
+}
+
 static void write_limit(FILE *out, const struct report_limit *limit)
 {
     char number[32];
@@ -53,15 +60,10 @@ static void write_limit(FILE *out, const struct report_limit *limit)
     if (*limit->remedy) {
         fputs("<p>What would lift it: ", out);
         html_text(out, limit->remedy);
-        fputs(".</p>\n", out);
+        fputs(*limit->options ? ":</p>\n" : ".</p>\n", out);
     }
-}
-
-static void write_command(FILE *out, const char *command)
-{
-    fputs("<pre>", out);
-    html_text(out, command);
-    fputs("</pre>\n", out);
+    if (*limit->options)
+        write_command(out, limit->options);
 }
 
 /* What a user would have had without a search. */
@@ -110,8 +112,10 @@ static void write_best(FILE *out, const struct report_file *file)
     if (report_limit_of(file, file->best, &limit))
         write_limit(out, &limit);
     char *command = report_command_of(file, file->best);
-    if (command)
+    if (command) {
+        fputs("<p>Measure it again:</p>\n", out);
         write_command(out, command);
+    }
     free(command);
     write_naive(out, file);
     fputs("</section>\n", out);

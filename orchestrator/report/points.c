@@ -46,6 +46,7 @@ bool report_limit_of(const struct report_file *file, const json_t *point, struct
         .ips = ceiling_of(explained),
         .reached = number_at(explained, "reached"),
         .remedy = text_at(json_object_get(explained, "remedy"), "advice"),
+        .options = text_at(json_object_get(explained, "remedy"), "options"),
     };
     return *out->title;
 }

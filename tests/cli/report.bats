@@ -40,6 +40,18 @@ row_of() {
     'threads 1×16, pinned|1988|±0.5%|9.765|2261|hardware queues|87.9%|ok' ]
 }
 
+@test "what would lift the ceiling has its options, apart from the command that measures again" {
+  needs_gnuplot
+  jq -c 'select(.type != "point" or (.layout == "threads" and .threads == 16 and .connections == 8))' \
+    "$RESULTS/h200-explain.jsonl" >limited.jsonl
+  page limited.jsonl
+  sed -n '/class="winner"/,/<\/section>/p' report.html >best
+  sed -n '/^<p>What would lift it: .*:<\/p>$/,/^<pre>mpsweep/p' best | sed 's/ --layout .*//' >shown
+  [ "$(sed 1d shown)" = '<pre>--connections 16</pre>
+<p>Measure it again:</p>
+<pre>mpsweep sweep' ]
+}
+
 @test "the command of a point measures the same point" {
   needs_gnuplot
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:2 -l hybrid:2x2 --memory pageable --launch graph \
