@@ -208,6 +208,28 @@ CONTROL
   await $PATIENCE no_own_process
 }
 
+@test "env: without MPS or a port a worker is there only once it is the program" {
+  prepare
+  # A shell that is held where it looks for the program, as a busy machine would hold it.
+  mkfifo gate
+  emit env d --point 4 -- nosuchprog
+  sed -i "s|^exec |read -r _ <'$WORK/gate'\n&|" d/command
+  # The script sleeps where it has looked at the workers, and goes on waiting.
+  printf '#!/bin/sh\n: >"%s/slept"\nexec %s "$@"\n' "$WORK" "$(command -v sleep)" >bin/sleep
+  chmod +x bin/sleep
+  start d/start
+  await $PATIENCE test -e slept
+  exec 5<>gate
+  printf 'go\ngo\n' >&5
+  finish
+  exec 5>&-
+  [ "$STATUS" -eq 1 ]
+  [ ! -s out ]
+  grep -q '^start: worker [01] ended: .*nosuchprog' err
+  [ ! -L d/run ]
+  await $PATIENCE no_own_process
+}
+
 @test "env: start that is interrupted leaves nothing" {
   prepare
   cat >bin/idle <<IDLE
