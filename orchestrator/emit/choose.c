@@ -18,6 +18,8 @@ struct search {
     const json_t *goal;  /* of the rates that were searched: only these are taken; or NULL */
     bool limit_is_tuned; /* that of a tuning, not of these rules */
     bool no_advice;
+    bool or_unconverged;    /* where no point is ok */
+    bool takes_unconverged; /* these points beside those that are ok */
 };
 
 /* -- a limit of the latency ----------------------------------------------------------------------
@@ -78,6 +80,11 @@ static bool is_ok(const json_t *point)
     return point_is_measured(point) && strcmp(text_at(point, "status"), "ok") == 0;
 }
 
+static bool is_unconverged(const json_t *point)
+{
+    return point_is_measured(point) && strcmp(text_at(point, "status"), "unconverged") == 0;
+}
+
 /* Iterations per second; of an open loop that keeps up, what was offered: what a window had is that
  * by chance. */
 static double value_of(const json_t *point)
@@ -102,7 +109,7 @@ static const char *reason_against(const struct search *search, const json_t *poi
     const char *obstacle = deployment_obstacle(point);
     if (obstacle)
         return obstacle;
-    if (!is_ok(point)) {
+    if (!is_ok(point) && !(search->takes_unconverged && is_unconverged(point))) {
         snprintf(out, EMIT_REASON_BYTES, "is %s", text_at(point, "status"));
         return out;
     }
@@ -201,11 +208,26 @@ static const json_t *find_closest(const struct search *search)
     return best;
 }
 
+/* The best of those that only their precision keeps out. */
+static const json_t *find_unconverged(const struct search *search)
+{
+    struct search wider = *search;
+    wider.takes_unconverged = true;
+    return find_best(&wider);
+}
+
 static enum status refuse_all(const struct search *search)
 {
     char limit[24], p99[96], advice[96] = "";
     const json_t *closest = search->max_p99_us > 0.0 ? find_closest(search) : NULL;
     int64_t id = integer_at(closest, "id");
+    const json_t *unconverged = closest ? NULL : find_unconverged(search);
+    if (unconverged && !search->no_advice)
+        return status_set(STATUS_USAGE,
+                          "'%s' has no point that is ok and can be deployed: --point %" PRId64
+                          " takes the best one, which is unconverged; more --rounds or a longer "
+                          "--max-duration measure it precisely",
+                          search->path, (int64_t)integer_at(unconverged, "id"));
     if (!closest)
         return status_set(STATUS_USAGE, "'%s' has no point that is ok and can be deployed%s",
                           search->path,
@@ -282,6 +304,15 @@ static enum status pick_best(struct search *search, struct emit_choice *choice)
     if (status != STATUS_OK)
         return status;
     choice->point = find_best(search);
+    if (!choice->point && search->or_unconverged && search->max_p99_us <= 0.0) {
+        choice->point = find_unconverged(search);
+        if (choice->point) {
+            snprintf(choice->why, sizeof choice->why,
+                     "the highest throughput, but unconverged, and no point is ok: more --rounds "
+                     "or a longer --max-duration measure it precisely");
+            return STATUS_OK;
+        }
+    }
     if (!choice->point)
         return refuse_all(search);
     write_why(search, note_skipped(search, choice), choice);
@@ -297,7 +328,8 @@ enum status emit_choose(const struct results *results, const char *path,
     struct search search = {.results = results,
                             .path = path,
                             .max_p99_us = rules->max_p99_us,
-                            .no_advice = rules->no_advice};
+                            .no_advice = rules->no_advice,
+                            .or_unconverged = rules->or_unconverged};
     struct emit_choice choice = {0};
     const json_t *winner = json_object_get(json_object_get(results->tune, "winner"), "point");
     bool unfinished = strcmp(text_at(results->tune, "verdict"), "unfinished") == 0;

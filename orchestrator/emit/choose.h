@@ -16,9 +16,10 @@ enum {
 };
 
 struct emit_rules {
-    int64_t point;     /* asked for by its id; -1: the best one */
-    double max_p99_us; /* the 99th percentile is surely below it; 0: no limit */
-    bool no_advice;    /* where there is no --point, which an error otherwise names */
+    int64_t point;       /* asked for by its id; -1: the best one */
+    double max_p99_us;   /* the 99th percentile is surely below it; 0: no limit */
+    bool no_advice;      /* where there is no --point, which an error otherwise names */
+    bool or_unconverged; /* without a limit the best point that is, where none is ok */
 };
 
 struct emit_choice {

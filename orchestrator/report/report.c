@@ -35,10 +35,10 @@ static enum status explain(struct report_file *file)
                : status_set(STATUS_MEMORY, "out of memory for '%s'", file->path);
 }
 
-/* As 'mpsweep emit' chooses. */
+/* As 'mpsweep emit' chooses, which takes a point that is not precise only where it is named. */
 static enum status choose(struct report_file *file)
 {
-    static const struct emit_rules rules = {.point = -1, .no_advice = true};
+    static const struct emit_rules rules = {.point = -1, .no_advice = true, .or_unconverged = true};
     struct emit_choice choice = {0};
     enum status status = emit_choose(&file->results, file->path, &rules, &choice);
     if (status != STATUS_OK && status != STATUS_USAGE)

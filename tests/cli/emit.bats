@@ -31,7 +31,12 @@ load emit
   emit_refused "'x/\.\./' cannot be a deployment's directory" results.jsonl --format env -o x/../
   emit_refused "unexpected argument 'serve'" results.jsonl --format env -o d serve
   grep -v '"ok"' results.jsonl >none-ok.jsonl
-  emit_refused "'none-ok.jsonl' has no point that is ok" none-ok.jsonl --format env -o d
+  emit_refused "'none-ok.jsonl' has no point that is ok and can be deployed: --point 1 takes the best one, which is unconverged; more --rounds" \
+    none-ok.jsonl --format env -o d
+  grep -v unconverged none-ok.jsonl >none.jsonl
+  emit_refused "'none.jsonl' has no point that is ok and can be deployed: measure one, or name another" \
+    none.jsonl --format env -o d
+  rm none.jsonl
 }
 
 @test "records that cannot be are refused" {

@@ -52,6 +52,19 @@ row_of() {
 <pre>mpsweep sweep' ]
 }
 
+@test "without a point that is ok the best one is marked as unconverged, but not of a tuning" {
+  needs_gnuplot
+  file r.jsonl <<<'{"status": "unconverged"}
+{"status": "unconverged", "threads": 2, "throughput_ips": 2000}
+{"status": "failed", "threads": 3}'
+  page r.jsonl
+  holds '<h3>threads 1×2, pinned' 'Point 1, the highest throughput, but unconverged, and no point is ok: more --rounds' \
+    '--point 1 --target env'
+  echo '{"type":"tune","verdict":"none","constraints":{"max_p99_us":2000}}' >>r.jsonl
+  page r.jsonl
+  holds '<h3>No best layout</h3>'
+}
+
 @test "the command of a point measures the same point" {
   needs_gnuplot
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:2 -l hybrid:2x2 --memory pageable --launch graph \
