@@ -268,17 +268,20 @@ static enum status check_files(const struct comparison *comparison)
 {
     bool base = origin_is_emulated(comparison->base.header);
     bool change = origin_is_emulated(comparison->change.header);
+    char unlike[512] = "";
+    struct text text = {.at = unlike, .size = sizeof unlike};
     if (base != change)
         return status_set(STATUS_USAGE,
                           "'%s' is of an emulated GPU and '%s' of a real one: their numbers have "
                           "nothing to do with each other",
                           base ? comparison->base_path : comparison->change_path,
                           base ? comparison->change_path : comparison->base_path);
-    if (comparison->match.count == 0)
-        return status_set(STATUS_USAGE,
-                          "no point of '%s' has the settings of one of '%s': nothing to compare",
-                          comparison->change_path, comparison->base_path);
-    return STATUS_OK;
+    if (comparison->match.count > 0)
+        return STATUS_OK;
+    compare_match_unlike(comparison->base.points, comparison->change.points, &text);
+    return status_set(STATUS_USAGE,
+                      "no point of '%s' has the settings of one of '%s': nothing to compare%s",
+                      comparison->change_path, comparison->base_path, unlike);
 }
 
 static void find_varying(struct comparison *comparison)

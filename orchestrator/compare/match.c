@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "job/options.h"
 #include "orchestrator/results/settings.h"
 #include "orchestrator/results/point.h"
 
@@ -134,6 +135,80 @@ out:
     entries_release(&changes);
     json_decref(kinds);
     return status;
+}
+
+/* -- why no points match ------------------------------------------------------------------------
+ */
+
+/* Values of a setting that are shown. */
+#define VALUES_SHOWN 3
+
+static const char *value_of(const json_t *point, const struct option_row *row, char text[1024])
+{
+    char name[POINT_TEXT_BYTES];
+    if (row)
+        return settings_text(point, row, true, text, 1024);
+    point_name(point, name);
+    snprintf(text, 1024, "%s", name);
+    return text;
+}
+
+/* The different values of a setting (NULL: the layout), as the keys of an object. */
+static json_t *values_of(const json_t *points, const struct option_row *row)
+{
+    json_t *values = json_object();
+    const json_t *point;
+    size_t index;
+    char text[1024];
+    json_array_foreach(points, index, point)
+    {
+        json_object_set_new(values, value_of(point, row, text), json_true());
+    }
+    return values;
+}
+
+static void add_values(struct text *out, json_t *values)
+{
+    size_t count = 0;
+    json_t *one;
+    const char *value;
+    json_object_foreach(values, value, one)
+    {
+        if (count < VALUES_SHOWN)
+            text_append(out, "%s%s", count > 0 ? ", " : "", *value ? value : "none");
+        count++;
+    }
+    if (count > VALUES_SHOWN)
+        text_append(out, ", ...");
+}
+
+/* Appends a setting of which the files share no value. */
+static void add_unlike(struct text *out, const json_t *base, const json_t *change,
+                       const struct option_row *row)
+{
+    json_t *own = values_of(base, row), *other = values_of(change, row), *one;
+    const char *value;
+    bool shared = json_object_size(own) == 0 || json_object_size(other) == 0;
+    json_object_foreach(own, value, one)
+    {
+        shared = shared || json_object_get(other, value);
+    }
+    if (!shared) {
+        text_append(out, "; --%s: ", row ? row->name : option_table[OPTION_LAYOUT].name);
+        add_values(out, own);
+        text_append(out, " in BASE, ");
+        add_values(out, other);
+        text_append(out, " in NEW");
+    }
+    json_decref(own);
+    json_decref(other);
+}
+
+void compare_match_unlike(const json_t *base, const json_t *change, struct text *out)
+{
+    add_unlike(out, base, change, NULL);
+    for (const struct option_row *row = NULL; (row = settings_recorded(row));)
+        add_unlike(out, base, change, row);
 }
 
 void compare_match_release(struct compare_match *match)

@@ -320,6 +320,12 @@ plan_of() { head -1 "$1" | jq -c '[.plan, .workload, .job, (.options | map_value
   grep -q ',yes,$' out
 }
 
+@test "files without a common point: the settings of which they share no value are named" {
+  printf '%s\n' '{"threads": 1}' '{"threads": 2}' '{"threads": 1, "kernels": 110}' | file base.jsonl
+  printf '%s\n' '{"threads": 2, "kernels": 40, "memory": "pageable"}' '{"kernels": 40}' | file new.jsonl
+  refused "nothing to compare; --kernels: 220, 110 in BASE, 40 in NEW$" "$MPSWEEP" compare base.jsonl new.jsonl
+}
+
 @test "what it does not take" {
   file base.jsonl <<<'{}'
   file new.jsonl <<<'{"threads": 2}'
@@ -327,7 +333,7 @@ plan_of() { head -1 "$1" | jq -c '[.plan, .workload, .job, (.options | map_value
   refused "compare needs two results files" "$MPSWEEP" compare base.jsonl
   refused "unexpected argument 'c'" "$MPSWEEP" compare a b c
   refused "cannot open 'none.jsonl'" "$MPSWEEP" compare base.jsonl none.jsonl
-  refused "no point of 'new.jsonl' has the settings of one of 'base.jsonl'" \
+  refused "no point of 'new.jsonl' has the settings of one of 'base.jsonl': nothing to compare; --layout: threads 1×1 in BASE, threads 1×2 in NEW$" \
     "$MPSWEEP" compare base.jsonl new.jsonl
   refused "'-1' is not a value of threshold" "$MPSWEEP" compare base.jsonl base.jsonl --threshold -1
   refused "'bh' is not a value of adjust: it takes one of holm\|none" \
