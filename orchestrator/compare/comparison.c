@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "common/json.h"
 #include "statistics/histogram.h"
@@ -238,10 +239,18 @@ static void note_other_machine(json_t *lines, const char *file, const json_t *he
         json_array_append_new(lines, json_sprintf("%s: %s", file, remark));
 }
 
+static bool is_one_file(const char *path, const char *other)
+{
+    struct stat one, two;
+    return stat(path, &one) == 0 && stat(other, &two) == 0 && one.st_dev == two.st_dev &&
+           one.st_ino == two.st_ino;
+}
+
 /* What speaks against laying the two files beside each other, the gravest first. */
-static json_t *header_differences(const json_t *base, const json_t *change)
+static json_t *header_differences(const struct comparison *comparison)
 {
     json_t *lines = json_array();
+    const json_t *base = comparison->base.header, *change = comparison->change.header;
     const json_t *gpu = json_object_get(base, "gpu"), *other = json_object_get(change, "gpu");
     const json_t *name = json_object_get(gpu, "name"), *name2 = json_object_get(other, "name");
     static const struct {
@@ -250,6 +259,8 @@ static json_t *header_differences(const json_t *base, const json_t *change)
                   {"cpus", "different number of CPUs"}, {"cpu_quota", "different CPU quota"},
                   {"topology", "different processors"}, {"kernel", "different operating system"},
                   {"mpsweep", "different mpsweep"}};
+    if (is_one_file(comparison->base_path, comparison->change_path))
+        json_array_append_new(lines, json_string("BASE and NEW are one file"));
     note_other_machine(lines, "BASE", base);
     note_other_machine(lines, "NEW", change);
     differ(lines, "DIFFERENT GPU", name, name2);
@@ -315,7 +326,7 @@ enum status comparison_make(const char *base_path, const char *change_path, doub
     if (status != STATUS_OK)
         goto out;
     comparison.rows = calloc(comparison.match.count, sizeof *comparison.rows);
-    comparison.differences = header_differences(comparison.base.header, comparison.change.header);
+    comparison.differences = header_differences(&comparison);
     if (comparison.rows == NULL || comparison.differences == NULL) {
         status = no_memory();
         goto out;

@@ -326,6 +326,16 @@ plan_of() { head -1 "$1" | jq -c '[.plan, .workload, .job, (.options | map_value
   refused "nothing to compare; --kernels: 220, 110 in BASE, 40 in NEW$" "$MPSWEEP" compare base.jsonl new.jsonl
 }
 
+@test "a file beside itself: it is named as one" {
+  file base.jsonl <<<'{}'
+  ln base.jsonl new.jsonl
+  compare 0
+  grep -qx 'BASE and NEW are one file' out
+  cp base.jsonl copy.jsonl
+  expect 0 "$MPSWEEP" compare base.jsonl copy.jsonl
+  absent 'one file' out
+}
+
 @test "what it does not take" {
   file base.jsonl <<<'{}'
   file new.jsonl <<<'{"threads": 2}'
