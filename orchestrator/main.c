@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "config.h"
@@ -22,6 +23,9 @@
 
 /* A command with what it calls takes less than half of it; threads get as much as the main one. */
 #define STACK_KIB 1024
+
+/* What a user who forgot '--' is to know. */
+#define BEHIND "a program goes behind '--'"
 
 /* The words of a command line, taken apart. */
 struct call {
@@ -110,7 +114,8 @@ static enum status take_words(int argc, char **argv, int first, struct call *cal
             call->rest = argv + i;
             break;
         } else if (call->operand_count == command->most) {
-            return status_set(STATUS_USAGE, "unexpected argument '%s'", word);
+            return status_set(STATUS_USAGE, "unexpected argument '%s'%s", word,
+                              command->flags & COMMAND_PROGRAM ? "; " BEHIND : "");
         } else {
             call->operands[call->operand_count++] = word;
         }
@@ -179,13 +184,22 @@ static void notice_output(char *const *command)
     }
 }
 
+static bool is_executable(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode) && access(path, X_OK) == 0;
+}
+
 /* Runs a command of a job: the file, and the command line above it. */
 static int run_job(const struct call *call)
 {
     struct job job;
     enum status status = job_load(call->operands[0], &job);
-    if (status != STATUS_OK)
+    if (status != STATUS_OK) {
+        if (call->operands[0] && is_executable(call->operands[0]))
+            status_record("%s; " BEHIND ": -- %s", status_text(), call->operands[0]);
         return report(status);
+    }
     job.command = call->rest;
     notice_output(call->rest);
     for (size_t i = 0; i < call->given_count && status == STATUS_OK; i++)

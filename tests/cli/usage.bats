@@ -160,6 +160,19 @@ takes_at_most() {
   points 'length == 4 and all(.rounds[].seconds > 0.39)' r.jsonl
 }
 
+@test "a program without '--' before it: where it goes" {
+  refused "unexpected argument 'serve.py'; a program goes behind '--' \(" "$MPSWEEP" tune python3 serve.py
+  refused "unexpected argument './serve'; a program goes behind '--' \(" "$MPSWEEP" record -o a.job ./serve
+  refused "this is not text; a program goes behind '--': -- $MPSWEEP_BUILD_DIR/mpsweep-worker$" \
+    "$MPSWEEP" sweep "$MPSWEEP_BUILD_DIR/mpsweep-worker"
+  printf '#!/bin/sh\nexec serve\n' >serve
+  refused "'serve' line .*[^-]$" "$MPSWEEP" sweep serve
+  absent 'behind' err
+  chmod +x serve
+  refused "'serve' line .*; a program goes behind '--': -- serve$" "$MPSWEEP" sweep serve
+  refused "is a directory, not a job file$" "$MPSWEEP" sweep .
+}
+
 # Words of the command line, then a pattern of the error.
 bad_words() {
   cat <<'TABLE'
@@ -170,7 +183,7 @@ bad_words() {
 --figure throughput          | unknown option '--figure'; it belongs to trace, plot
 --budget 30s                 | unknown option '--budget'; it belongs to tune 
 --bugdet 30s                 | unknown option '--bugdet'; '--budget' belongs to tune 
-a.job b.job                  | unexpected argument 'b.job'
+a.job b.job                  | unexpected argument 'b.job'; a program goes behind '--' 
 --memory                     | --memory needs a value: pinned\|pageable
 -l                           | -l needs a value: NAME:COUNTS
 --output                     | --output needs a value: FILE
