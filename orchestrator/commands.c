@@ -230,14 +230,19 @@ static const struct {
     {"deploy", "emit"}, {"show", "export"},   {"print", "export"},    {"check", "doctor"},
     {"info", "doctor"}, {"cat", "merge"}};
 
-/* The command that a mistyped name means, by its meaning, the whole name or the last word; NULL:
- * none. */
-static const char *nearest_command(const char *name)
+/* What users of other tools mean by a name; NULL: it is not known. */
+static const char *command_meant(const char *name)
 {
-    const char *nearest = NULL, *word = last_word(name);
     for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
         if (strcmp(meanings[i].word, name) == 0)
             return meanings[i].command;
+    return NULL;
+}
+
+/* The command that a mistyped name means, by the whole name or the last word; NULL: none. */
+static const char *nearest_command(const char *name, unsigned letters_of_a_slip)
+{
+    const char *nearest = NULL, *word = last_word(name);
     unsigned best = 2 * (TEXT_NEAR + 1);
     for (size_t i = 0; i < command_count; i++) {
         unsigned whole = text_distance(name, commands[i].name);
@@ -246,7 +251,7 @@ static const char *nearest_command(const char *name)
         /* Of two commands whose last word is as near, the one of the same family. */
         unsigned order = 2 * distance + (of_words < whole);
         /* A short name is not meant by one of other letters. */
-        if (order < best && LETTERS_OF_A_COMMANDS_SLIP * distance <= strlen(word)) {
+        if (order < best && letters_of_a_slip * distance <= strlen(word)) {
             best = order;
             nearest = commands[i].name;
         }
@@ -267,7 +272,8 @@ static const char *nearest_of(const char *name, const char *one, const char *oth
 
 enum status command_unknown_word(const char *word)
 {
-    const char *nearest = nearest_command(word), *option = option_nearest(word, ~0u);
+    const char *nearest = nearest_command(word, LETTERS_OF_A_SLIP);
+    const char *option = option_nearest(word, ~0u);
     if (!nearest && option && LETTERS_OF_A_SLIP * text_distance(word, option) <= strlen(word))
         nearest = option;
     if (!nearest)
@@ -284,7 +290,9 @@ enum status command_unknown(const char *name)
 {
     char names[512] = "";
     struct text text = {.at = names, .size = sizeof names};
-    const char *space = strchr(name, ' '), *nearest = nearest_command(name);
+    const char *space = strchr(name, ' '), *nearest = command_meant(name);
+    if (!nearest)
+        nearest = nearest_command(name, LETTERS_OF_A_COMMANDS_SLIP);
     const char *asked =
         strncmp(name, "--", 2) == 0 ? nearest_of(name + 2, "version", "help") : NULL;
     if (asked)

@@ -216,12 +216,14 @@ static bool has_choice(const struct option_row *row, const char *word)
     return false;
 }
 
-/* Whether a word stands in a list: "p50, p99". */
-static bool is_in_list(const char *list, size_t length, const char *word)
+/* Whether a word stands in a list: "p50, p99", or between blanks as in "mpsweep help WORD". */
+static bool is_in_list(const char *list, size_t length, const char *separators, const char *word)
 {
     size_t bytes = strlen(word);
     for (const char *end = list + length; list < end; list += strspn(list, ", ")) {
-        size_t one = strcspn(list, ", ");
+        size_t one = strcspn(list, separators);
+        if (one > (size_t)(end - list))
+            one = (size_t)(end - list);
         if (one == bytes && strncasecmp(list, word, bytes) == 0)
             return true;
         list += one;
@@ -230,7 +232,8 @@ static bool is_in_list(const char *list, size_t length, const char *word)
 }
 
 /* Prints the lines of a section of the manual that explain a word. */
-static bool print_explained(FILE *out, const char *section, const char *word)
+static bool print_explained(FILE *out, const char *section, const char *separators,
+                            const char *word)
 {
     size_t length, bytes;
     bool any = false;
@@ -239,7 +242,7 @@ static bool print_explained(FILE *out, const char *section, const char *word)
         bytes = strcspn(line, "\n");
         const char *gap = *line == ' ' ? strstr(line + 2, "  ") : NULL;
         size_t title = gap && gap < line + bytes ? (size_t)(gap - line) : bytes;
-        if (*line != ' ' || !is_in_list(line + 2, title - 2, word))
+        if (*line != ' ' || !is_in_list(line + 2, title - 2, separators, word))
             continue;
         fprintf(out, "%.*s\n", (int)bytes, line);
         any = true;
@@ -251,8 +254,8 @@ bool help_print_word(FILE *out, const char *word)
 {
     const char *name = word + (strncmp(word, "--", 2) == 0 ? 2 : 0);
     char letter = word[0] == '-' && word[1] != '-' && strlen(word) == 2 ? word[1] : '\0';
-    bool named = false, any = print_explained(out, "WORDS", name);
-    any |= print_explained(out, "OTHER COMMANDS", name);
+    bool named = false, any = print_explained(out, "WORDS", ",", name);
+    any |= print_explained(out, "OTHER COMMANDS", ", ", name);
     for (int i = 0; i < OPTION_COUNT; i++)
         named |= strcmp(option_table[i].name, name) == 0;
     bool axes = strcmp(word, "axes") == 0 || strcmp(word, "axis") == 0;

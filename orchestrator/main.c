@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "common/text.h"
 #include "orchestrator/commands.h"
 #include "orchestrator/commit.h"
 #include "orchestrator/completion.h"
@@ -259,14 +260,19 @@ static bool is_help(const char *word)
  * value is; or a manual page. */
 static int print_help(int count, char **words)
 {
-    char name[64];
+    char name[64], all[128] = "";
+    struct text text = {.at = all, .size = sizeof all};
     if (count > 0 && strcmp(words[0], "--manual") == 0) {
         const char *page = count > 1 ? words[1] : HELP_MAIN;
         return help_print_manual(stdout, page) ? EXIT_ALL_MEASURED : report(command_unknown(page));
     }
     snprintf(name, sizeof name, "%s%s%s", count > 0 ? words[0] : "", count > 1 ? " " : "",
              count > 1 ? words[1] : "");
+    for (int i = 0; i < count; i++)
+        text_append(&text, "%s%s", i > 0 ? " " : "", words[i]);
     const struct command *command = command_find(name);
+    if (!command && count > 1 && help_print_word(stdout, all))
+        return EXIT_ALL_MEASURED;
     if (!command && count > 0)
         command = command_find(words[0]);
     if (command)

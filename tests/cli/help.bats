@@ -85,6 +85,12 @@ fits_a_screen() {
   expect 0 "$MPSWEEP" help format
   [ "$(grep -c -- '--format' out)" -gt 2 ]
   refused "'frobnicate' is not a command, option or value that help knows: 'mpsweep help' lists" "$MPSWEEP" help frobnicate
+  # A word of a table has little to do with a command that is spelled a little like it.
+  for word in sharp best; do
+    expect 1 "$MPSWEEP" help $word
+    absent "mps start\|'tune'" err
+  done
+  refused "'swep' is not a command, option or value that help knows; did you mean 'sweep'\?" "$MPSWEEP" help swep
   refused "'rat' is not a command, option or value that help knows; did you mean 'rate'\?" "$MPSWEEP" help rat
   expect 0 "$MPSWEEP" help -l
   grep -q -- '-l, --layout NAME:COUNTS' out
@@ -98,13 +104,19 @@ fits_a_screen() {
   # The layouts, the columns of a sweep, what becomes of points, and verdicts.
   for word in threads processes processes+mps threads+mps hybrid hybrid-timesliced P×T iterations/s 95% p50 p99 CPUs \
     fair "forum's/s" J/iter scaling offered/s ok unconverged infeasible failed interrupted worse better same unsure \
-    emulated point round window worker iteration; do
+    emulated point round window worker iteration queues threads% predicted 'limited by' ceiling reached next \
+    'too few workers' 'time slicing' arithmetic share closest winner equal 'as good' unfinished margin ratio \
+    overloaded 'N threads'; do
     expect 0 "$MPSWEEP" help "$word"
     head -1 out | grep -q "^  [^ ].*  [^ ]"
     grep -qxF "$(head -1 out)" manual
   done
   expect 0 "$MPSWEEP" help cpus
   [ "$(wc -l <out)" -eq 1 ]
+  # Words of one title need no quotes, and do not stand alone.
+  expect 0 "$MPSWEEP" help too few workers
+  grep -q '^  too few workers  ' out
+  expect 1 "$MPSWEEP" help few
 }
 
 # -- help and manual -------------------------------------------------------------------------------
