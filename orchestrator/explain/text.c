@@ -101,9 +101,13 @@ static const char *shape_of(const struct explain_point *point, char text[POINT_S
 
 /* -- the reasons ------------------------------------------------------------------------------- */
 
+/* In Markdown an item of a list: it needs no lines of a width, and four blanks would be code. */
 static void print_paragraph(FILE *out, const char *text)
 {
-    print_wrapped(out, "", 4, text);
+    if (*columns_item())
+        fprintf(out, "%s%s\n", columns_item(), text);
+    else
+        print_wrapped(out, "", 4, text);
 }
 
 /* A setting that the user did not set is not printed, nor one that the shape shows. */
@@ -188,7 +192,7 @@ static void print_group(FILE *out, const struct table_settings *varying,
             text_append(&text, ", then limited by: %s", ceiling_title(remedy->then));
         text_append(&text, ")");
     }
-    fputs("   ", out);
+    fputs(*columns_item() ? "  " : "   ", out);
     print_paragraph(out, paragraph);
 }
 

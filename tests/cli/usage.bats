@@ -104,6 +104,10 @@ is_markdown() {
   is_markdown '^\| layout \| P×T \| BASE/s' '^\| --- \| ---: \| ---: \|'
   expect 0 "$MPSWEEP" explain "$MPSWEEP_SOURCE_DIR/docs/results/h200-explain.jsonl" -f markdown
   is_markdown '^\| layout \| P×T \|' '^\| --- \| ---: \|'
+  # What follows is a list, in which a line goes on to its end: four blanks would begin code.
+  grep -q '^- threads .* — hardware queues: ' out
+  grep -q '^  - lift it with --connections ' out
+  absent '^   \|^ [^ ]' out
   expect 0 "$MPSWEEP" merge a.jsonl -o b.jsonl -f markdown
   grep -q '^1 file, 1 GPU: 2 of 2 points' out
 }
