@@ -44,7 +44,8 @@ void campaign_notify_unused(const struct campaign *campaign)
         const char *lacks = setting_lacks(row, plan->points, plan->count);
         bool is_initial = value->count == 1 && row->initial && value->items[0].text &&
                           strcmp(value->items[0].text, row->initial) == 0;
-        if (lacks && campaign_was_given(value) && !is_initial)
+        /* A seed orders the points, too. */
+        if (lacks && campaign_was_given(value) && !is_initial && row->id != OPTION_SEED)
             campaign_notify_text(campaign->notify, "--%s makes no difference here: it is for %s",
                                  row->name, lacks);
     }

@@ -355,7 +355,7 @@ TABLE
 mpsweep: --active-thread-percentage makes no difference here: it is for layouts over MPS
 mpsweep: --delay-cycles makes no difference here: it is for --workload delay
 mpsweep: --arrival makes no difference here: it is for --rate" ]
-  expect 0 "$MPSWEEP" sweep --device emulated -n -l processes:2,processes+mps:2 --rate 5,closed \
+  expect 0 "$MPSWEEP" sweep --device emulated -n -l processes:2,processes+mps:2 --rate 5,closed --seed 0 \
     --active-thread-percentage 30,60 --arrival poisson
   [ ! -s err ]
 }
