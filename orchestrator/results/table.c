@@ -88,9 +88,9 @@ const char *table_label(const json_t *point, const struct table_settings *varyin
                         char out[TABLE_LABEL])
 {
     struct text text = {.at = out, .size = TABLE_LABEL};
-    char part[SETTINGS_FIGURE_BYTES > POINT_TEXT_BYTES ? SETTINGS_FIGURE_BYTES : POINT_TEXT_BYTES];
-    point_name(point, part);
-    text_append(&text, "%s", part);
+    char name[POINT_TEXT_BYTES], part[SETTINGS_FIGURE_BYTES];
+    point_name(point, name);
+    text_append(&text, "%s", name);
     for (size_t i = 0; i < varying->count; i++)
         if (*label_part(point, varying->rows[i], part))
             text_append(&text, ", %s", part);
