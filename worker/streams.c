@@ -41,12 +41,14 @@ static enum status rehearse(struct stream *streams, unsigned count,
 {
     enum status status = STATUS_OK;
     for (unsigned i = 0; i < count && status == STATUS_OK; i++) {
-        struct stream *stream = &streams[ *failed = i];
+        struct stream *stream = &streams[i];
+        *failed = i;
         stream->wait = (struct engine_wait){.what = ENGINE_DONE};
         status = engine->advance(stream->work, &stream->times, &stream->wait);
     }
     for (unsigned i = 0; i < count && status == STATUS_OK; i++) {
-        struct stream *stream = &streams[ *failed = i];
+        struct stream *stream = &streams[i];
+        *failed = i;
         status = engine_finish(engine, process, stream->work, &stream->times, stream->wait);
     }
     return status;
@@ -57,12 +59,15 @@ enum status streams_open(struct stream *streams, unsigned count,
                          const struct engine *engine, unsigned *failed)
 {
     enum status status = STATUS_OK;
-    for (unsigned i = 0; i < count && status == STATUS_OK; i++)
-        status = engine->open(process, context, streams[ *failed = i].slot, &streams[i].work);
+    for (unsigned i = 0; i < count && status == STATUS_OK; i++) {
+        *failed = i;
+        status = engine->open(process, context, streams[i].slot, &streams[i].work);
+    }
     for (int i = 0; i < REHEARSALS && status == STATUS_OK; i++)
         status = rehearse(streams, count, process, engine, failed);
     for (unsigned i = 0; i < count && status == STATUS_OK; i++) {
-        struct stream *stream = &streams[ *failed = i];
+        struct stream *stream = &streams[i];
+        *failed = i;
         if (engine->stream)
             status = partition_locate(process, context, engine->stream(stream->work), stream->slot);
         if (status == STATUS_OK)
