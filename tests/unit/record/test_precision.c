@@ -245,12 +245,20 @@ static void no_99_9th_without_the_samples(void **state)
     json_decref(latency);
 }
 
-static void warnings_are_printed_once_and_aligned(void **state)
+/* The caller frees it. */
+static char *printed_warnings(const json_t *points)
 {
-    (void)state;
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
+    table_print_warnings(out, points);
+    fclose(out);
+    return text;
+}
+
+static void warnings_are_printed_once_and_aligned(void **state)
+{
+    (void)state;
     json_t *points = json_array();
     for (int i = 0; i < 3; i++) {
         json_t *record = json_pack("{s:s, s:i, s:i}", "layout", i ? "processes+mps" : "threads",
@@ -260,18 +268,15 @@ static void warnings_are_printed_once_and_aligned(void **state)
             warnings_add(warnings_of(record), "drift", "fell by %d%%", i);
         json_array_append_new(points, record);
     }
-    table_print_warnings(out, points);
-    fclose(out);
+    char *text = printed_warnings(points);
     assert_string_equal(text, "\n"
                               "warning  3 points:           2 cores\n"
                               "warning  threads 1×1:        fell by 0%\n"
                               "warning  processes+mps 16×1: fell by 1%\n");
     free(text);
     json_array_clear(points);
-    out = open_memstream(&text, &size);
     json_array_append_new(points, json_object());
-    table_print_warnings(out, points);
-    fclose(out);
+    text = printed_warnings(points);
     assert_string_equal(text, "");
     free(text);
     json_decref(points);
@@ -284,9 +289,6 @@ static void a_warning_names_the_settings_that_vary(void **state)
     static const char *const memories[] = {"pinned", "pageable", "pageable"};
     static const double rates[] = {400.0, 400.0, 900.0};
     (void)state;
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
     json_t *points = json_array();
     for (int i = 0; i < 3; i++) {
         json_t *record = json_pack(
@@ -296,8 +298,7 @@ static void a_warning_names_the_settings_that_vary(void **state)
         warnings_add(warnings_of(record), "drift", "fell by %d%%", i);
         json_array_append_new(points, record);
     }
-    table_print_warnings(out, points);
-    fclose(out);
+    char *text = printed_warnings(points);
     assert_string_equal(text, "\n"
                               "warning  threads 1×1, pinned, 400/s:             fell by 0%\n"
                               "warning  threads 1×1, pageable, 4 queues, 400/s: fell by 1%\n"
