@@ -20,8 +20,8 @@ struct calibration_all {
     double gpu_launches_per_s; /* of earlier calibrations, as those of one way alone */
 };
 
-/* A run of the iteration itself: what it did in one layout. Without MPS a process had a hardware
- * queue for each of up to 32 streams, over MPS as many as it is given there. */
+/* A run of the iteration itself: what it did in one layout. A single process had a hardware queue
+ * for each of up to 32 streams, several as many as they are given by default. */
 struct calibration_run {
     bool mps;
     uint32_t processes, threads, streams;    /* at work; streams: of a thread, 1 or more */

@@ -95,7 +95,7 @@ void calibrate_set_processes(struct point *point, enum layout_kind layout, unsig
 {
     point->layout = layout;
     point->processes = processes;
-    point->connections = layout == LAYOUT_PROCESSES_MPS ? 0 : MOST_CONNECTIONS;
+    point->connections = 0;
     if (layout == LAYOUT_PROCESSES_MPS)
         point->work.schedule = SCHEDULE_BLOCK;
 }

@@ -28,6 +28,7 @@ struct point calibrate_copies(const struct point *like, enum work_copies copies,
  * compute nothing. */
 struct point calibrate_arithmetic(const struct point *like, unsigned sms, double *share);
 
-/* Turns a point into one of N processes, over MPS or in turns. Many over MPS wait asleep: those
- * that spin would keep the others from running. */
+/* Turns a point into one of N processes, over MPS or in turns, which need one queue each: a context
+ * with 32 takes four times as long to make and to end as one with 8. Many over MPS wait asleep:
+ * those that spin would keep the others from running. */
 void calibrate_set_processes(struct point *point, enum layout_kind layout, unsigned processes);
