@@ -29,6 +29,8 @@ dist_results_DATA = \
     docs/results/h200-repeat-3.jsonl docs/results/h200-repeat-4.jsonl \
     docs/results/h200-forum-short.jsonl docs/results/h200-fresh-mps.jsonl \
     docs/results/h200-fresh-sliced.jsonl \
+    docs/results/h200-schedules-1.jsonl docs/results/h200-schedules-2.jsonl \
+    docs/results/h200-schedules-fresh-1.jsonl docs/results/h200-schedules-fresh-2.jsonl \
     docs/results/h200-remedies.jsonl \
     docs/results/h200-tune.jsonl docs/results/h200-tune.svg \
     docs/results/h200-tune-p99.jsonl docs/results/h200-tune-p99-again.jsonl \

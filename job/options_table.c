@@ -221,7 +221,6 @@ const struct option_row option_table[OPTION_COUNT] = {
                  .where = PLACE_OURS,
                  .label = "%s",
                  .figure = "schedule %s",
-                 .of_process = true,
                  .offer = "auto,block"}},
     {OPTION_BIND, "bind", 'b', OPTION_KIND_CHOICE, OPTION_AXIS, SWEEP,
      CHOICES({"near", "near their GPU, one core a worker while there are cores, with host memory\n"

@@ -4,8 +4,8 @@
  * since contexts are made one after the other.
  *
  * A process can serve whatever leaves its environment and its context as they are: any threads,
- * binding and workload; but points of a plug-in share processes only with those of the same plug-in
- * with the same options.
+ * binding, schedule and workload; but points of a plug-in share processes only with those of the
+ * same plug-in with the same options.
  *
  * A program of the user's serves the points of its own command, once the placeholders are filled
  * in, that differ in nothing that it was started with: environment, streams and binding. Threads

@@ -9,7 +9,7 @@
 #include "recording/cpu.h"
 #include "worker/engines/memory.h"
 
-static void tell_orchestrator(const struct worker_process *process)
+static void notify_orchestrator(const struct worker_process *process)
 {
     const uint64_t one = 1;
     /* The counter cannot overflow, and a vanished orchestrator is noticed through its pipe. */
@@ -21,14 +21,14 @@ void worker_set_state(const struct worker_process *process, struct shm_slot *slo
                       enum shm_state state)
 {
     atomic_store_explicit(&slot->state, (uint32_t)state, memory_order_release);
-    tell_orchestrator(process);
+    notify_orchestrator(process);
 }
 
 void worker_process_park(const struct worker_process *process, uint32_t finished)
 {
     atomic_store_explicit(&shm_process_at(&process->shm, process->index)->parked, finished,
                           memory_order_release);
-    tell_orchestrator(process);
+    notify_orchestrator(process);
 }
 
 /* The right GPU, over MPS or not, as the driver sees it now. */
@@ -66,6 +66,14 @@ static enum status publish_shares(const struct worker_process *process)
     return STATUS_OK;
 }
 
+/* How its threads wait for the GPU: a context that is in use takes another way, too. */
+static enum status set_schedule(const struct worker_process *process)
+{
+    const struct cuda_driver *driver = &process->driver;
+    return CUDA_CALL(driver, primary_ctx_set_flags, process->device,
+                     worker_context_flags(process->shm.header->settings.schedule));
+}
+
 enum status worker_process_open(struct worker_process *process, const char *driver_path)
 {
     struct cuda_driver *driver = &process->driver;
@@ -78,9 +86,10 @@ enum status worker_process_open(struct worker_process *process, const char *driv
         return status;
     CALL(device_get, &process->device, (int)settings->device);
     status = prove_device(process);
+    if (status == STATUS_OK)
+        status = set_schedule(process);
     if (status != STATUS_OK)
         return status;
-    CALL(primary_ctx_set_flags, process->device, worker_context_flags(settings->schedule));
     status = context_retain(driver, process->device, &process->context.handle);
     if (status != STATUS_OK)
         return status;
@@ -98,6 +107,8 @@ enum status worker_process_renew(struct worker_process *process)
     /* What the driver's own threads have of it, they keep: it cannot be changed from outside. */
     worker_memory_policy(record);
     enum status status = prove_device(process);
+    if (status == STATUS_OK)
+        status = set_schedule(process);
     return status == STATUS_OK ? publish_shares(process) : status;
 }
 

@@ -25,9 +25,9 @@ struct worker_process {
  * The calling thread has the context current afterwards. */
 enum status worker_process_open(struct worker_process *process, const char *driver_path);
 
-/* For a further assignment: binds the process's threads and memory as its record demands, proves
- * again what the assignment relies on, and publishes it. Called by the thread that opened it, while
- * no worker runs. */
+/* For a further assignment: binds the process's threads and memory as its record demands, has its
+ * threads wait as the settings demand, proves again what the assignment relies on, and publishes
+ * it. Called by the thread that opened it, while no worker runs. */
 enum status worker_process_renew(struct worker_process *process);
 
 /* The context that the calling thread works in, which is current afterwards: the process's, or one

@@ -73,7 +73,6 @@ bool tune_may_serve(const struct tune_search *search, const struct tune_candidat
     return !search->rules.fresh && started_for->processes >= one->processes &&
            started_for->axes[TUNE_AXIS_MPS] == one->axes[TUNE_AXIS_MPS] && idle <= most &&
            started_for->connections == one->connections &&
-           started_for->axes[TUNE_AXIS_SCHEDULE] == one->axes[TUNE_AXIS_SCHEDULE] &&
            started_for->axes[TUNE_AXIS_DAEMONS] == one->axes[TUNE_AXIS_DAEMONS] &&
            started_for->axes[TUNE_AXIS_SHARE] == one->axes[TUNE_AXIS_SHARE] &&
            (!search->rules.program || may_serve_program(search, started_for, one));
