@@ -1,7 +1,15 @@
 #include "orchestrator/campaign/estimate.h"
 
+#include <math.h>
+
 #include "orchestrator/campaign/saturation.h"
 #include "orchestrator/round/openloop.h"
+
+/* Of as many each takes twice as long as one alone. */
+#define DOUBLING_PROCESSES 14.0
+
+/* Of a context; each further one weighs as much as a process. */
+#define FREE_QUEUES 8.0
 
 /* With the warm-up. */
 static double window_s(const struct point *point, const struct round_limits *limits)
@@ -33,7 +41,14 @@ double estimate_point_most_s(const struct point *point, const struct round_limit
     return (window_s(point, &longest) + ESTIMATE_SLOW * ready_s(point)) * saturation_rounds(point);
 }
 
+double estimate_start_weight(const struct point *point)
+{
+    double processes = point->processes, queues = point_connections(point);
+    return processes * (1.0 + processes / DOUBLING_PROCESSES + fmax(0.0, queues - FREE_QUEUES));
+}
+
 double estimate_start_s(const struct point *point)
 {
-    return ESTIMATE_START_S + ESTIMATE_START_PROCESS_S * point_processes(point);
+    return ESTIMATE_START_S +
+           ESTIMATE_START_PROCESS_S * point_gpus(point) * estimate_start_weight(point);
 }

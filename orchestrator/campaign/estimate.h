@@ -10,12 +10,11 @@
 /* What a point costs beside its window, in seconds: getting ready, with streams, buffers and a
  * graph for each iteration in flight, one after the other (on H200s 0.6 s for 64 and 0.9 s for 128,
  * on an H100 two thirds of that); and, unless it has the workers of another one, starting and
- * ending them, making one context after the other (on an H200: 16 MPS processes 1.5 s, 48 processes
- * 7 s). */
+ * ending them, with a part for what processes weigh. */
 #define ESTIMATE_POINT_S 0.1
 #define ESTIMATE_IN_FLIGHT_S 0.007
 #define ESTIMATE_START_S 0.4
-#define ESTIMATE_START_PROCESS_S 0.1
+#define ESTIMATE_START_PROCESS_S 0.03
 
 /* A thread gets its streams ready one after the other, each with its graph (on an H200 1.1 s for
  * 96), and threads do so at the same time. */
@@ -30,6 +29,12 @@ double estimate_point_s(const struct point *point, const struct round_limits *li
 
 /* The same with the longest windows, and on a slow machine. */
 double estimate_point_most_s(const struct point *point, const struct round_limits *limits);
+
+/* What a point's processes of one GPU weigh in a start: a single one about 1. Contexts are made one
+ * after the other, each later for those that are there (over MPS, on an H200 16 take 1.5 s and 48
+ * 7 s, on an H100 4 0.6 s, 8 0.8 s and 16 1.7 s), and for queues beyond those of the default (on an
+ * H100 one with 32 takes 0.8 s more, with its end). */
+double estimate_start_weight(const struct point *point);
 
 /* Seconds to start workers of its own, and to end them. */
 double estimate_start_s(const struct point *point);

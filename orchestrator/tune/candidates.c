@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "explain/predict.h"
+#include "orchestrator/campaign/estimate.h"
 #include "orchestrator/explain/point.h"
 #include "orchestrator/tune/space.h"
 
@@ -118,6 +119,7 @@ struct tune_candidate *tune_space_candidates(const struct tune_space *space,
             .streams = point->streams,
             .cpus = busy_cpus(point, space->cpus),
             .connections = point_connections(point),
+            .start_weight = estimate_start_weight(point),
             .outside = i >= space->candidates,
         };
         set_axes(point, one->axes);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "orchestrator/campaign/estimate.h"
 #include "orchestrator/tune/internal.h"
 
 /* Layouts of the search that are measured on all GPUs; with all daemons that are asked for. */
@@ -103,8 +104,8 @@ double tune_confirm_s(const struct tune *tune)
     if (judgement.winner == TUNE_NO_POINT)
         return 0.0;
     /* The search has left time for as many rounds on one GPU. */
-    double processes = tune->space.plan.points[judgement.winner].processes;
-    double more_s = tune->pace.starts.process_s * processes * (tune->space.gpus - 1);
+    double weight = estimate_start_weight(&tune->space.plan.points[judgement.winner]);
+    double more_s = tune->pace.starts.process_s * weight * (tune->space.gpus - 1);
     return fmin(rules->rounds_least * CONFIRM_MOST * more_s, CONFIRM_SHARE * tune->pace.budget_s);
 }
 

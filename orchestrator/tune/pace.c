@@ -75,9 +75,15 @@ double tune_search_seconds_left(const struct tune *tune)
     return fmax(tune_seconds_left(tune) - tune_confirm_s(tune) - ending_s, 0.0);
 }
 
+/* Of all its processes. */
+static double weight_of(const struct point *point)
+{
+    return point_gpus(point) * estimate_start_weight(point);
+}
+
 static double start_s(const struct tune_pace *pace, const struct point *point)
 {
-    return pace->starts.start_s + pace->starts.process_s * point_processes(point);
+    return pace->starts.start_s + pace->starts.process_s * weight_of(point);
 }
 
 static double streams_s(const struct tune *tune, const struct point *point)
@@ -204,9 +210,9 @@ void tune_pace_learn_start(struct tune *tune, const struct point *point, double 
     if (streams && !pace->streams_known)
         learn_streams(tune, point, ready_s - start_s(pace, point));
     else
-        start_costs_learn(&pace->starts, point_processes(point),
+        start_costs_learn(&pace->starts, weight_of(point),
                           fmax(0.0, ready_s - streams_s(tune, point)));
-    /* The search counts the processes of a GPU. */
+    /* The search weighs the processes of a GPU. */
     tune->costs.start_s = pace->starts.start_s + pace->ending_s;
     tune->costs.process_s = pace->starts.process_s * point_gpus(point);
 }

@@ -127,9 +127,9 @@ static double gain_of(const struct choice *choice, size_t i)
     return gain * choice->fits[i] * shown;
 }
 
-/* Processes to be added to those of the batch so that they serve a point, too; below 0: they do
- * not. */
-static int processes_to_add(const struct tune_search *search, const struct tune_batch *batch,
+/* What is to be added to the weight of the batch's processes so that they serve a point, too;
+ * below 0: they do not. */
+static double weight_to_add(const struct tune_search *search, const struct tune_batch *batch,
                             size_t point)
 {
     const struct tune_candidate *one = &search->candidates[point], *most = one;
@@ -138,14 +138,14 @@ static int processes_to_add(const struct tune_search *search, const struct tune_
         if (tune_is_larger(other, most))
             most = other;
     }
-    unsigned started = 0;
+    double started = 0.0;
     for (size_t i = 0; i < batch->count; i++) {
         const struct tune_candidate *other = &search->candidates[batch->items[i].point];
-        started = other->processes > started ? other->processes : started;
+        started = fmax(started, other->start_weight);
         if (batch->items[i].point == point || !tune_may_serve(search, most, other))
-            return -1;
+            return -1.0;
     }
-    return tune_may_serve(search, most, one) ? (int)most->processes - (int)started : -1;
+    return tune_may_serve(search, most, one) ? most->start_weight - started : -1.0;
 }
 
 static bool set_choice(struct tune_search *search, struct choice *out)
@@ -313,9 +313,9 @@ bool tune_choose(struct tune_search *search, double seconds_most, double held_mo
                 first = point;
                 first_s = alone_s;
             }
-            int more = batch->count > 0 ? processes_to_add(search, batch, point) : -1;
+            double more = batch->count > 0 ? weight_to_add(search, batch, point) : -1.0;
             double with_s = tune_held_look_seconds(search, point) + search->costs.process_s * more;
-            if (more >= 0 && spent_s + with_s <= seconds_most && gain / with_s > join_rate) {
+            if (more >= 0.0 && spent_s + with_s <= seconds_most && gain / with_s > join_rate) {
                 join_rate = gain / with_s;
                 joins = point;
                 join_s = with_s;

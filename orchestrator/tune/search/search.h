@@ -33,6 +33,7 @@ struct tune_candidate {
     unsigned processes, threads;
     unsigned streams;     /* of a thread; 0 counts as 1 */
     unsigned connections; /* hardware queues of a process */
+    double start_weight;  /* what its processes weigh in what a start takes */
     uint32_t axes[TUNE_AXES];
     double predicted;     /* of the objective, higher is better; 0: nothing is predicted */
     double predicted_rel; /* its likely error, as a share; 0: not known */
@@ -69,7 +70,7 @@ struct tune_costs {
     double window_s;  /* no window is shorter: it would hold too few iterations */
     double search_s;  /* each look beside its window, where a rate is searched for */
     double start_s;   /* of new worker processes, with their end: */
-    double process_s; /* and for each of them */
+    double process_s; /* and for what they weigh */
     double stream_s;  /* of a thread's streams each, on new processes and on others: its graph */
 };
 

@@ -38,7 +38,7 @@ double tune_seconds_of(const struct tune_search *search, size_t point, double wi
 {
     const struct tune_costs *costs = &search->costs;
     return tune_held_seconds_of(search, point, window_s) + costs->start_s +
-           costs->process_s * search->candidates[point].processes;
+           costs->process_s * search->candidates[point].start_weight;
 }
 
 double tune_look_seconds(const struct tune_search *search, size_t point)

@@ -216,6 +216,9 @@ enum status tune_trial_run(const struct tune_truth *truth, const struct tune_spa
     }
     struct tune_candidate *candidates = tune_space_candidates(
         space, TUNE_THROUGHPUT, trial->guided ? &calibration : NULL, &rules.predicted);
+    /* Starts of these machines take as long for the last process as for the first. */
+    for (size_t i = 0; candidates && i < space->plan.count; i++)
+        candidates[i].start_weight = candidates[i].processes;
     tuning.pooled = calloc(space->plan.count + 1, sizeof *tuning.pooled);
     enum status status = STATUS_MEMORY;
     if (candidates && tuning.pooled)

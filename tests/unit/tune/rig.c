@@ -39,6 +39,8 @@ void rig_begin(const struct tune_rules *with)
 {
     tune_search_free(rig.search);
     rig.search = NULL;
+    for (size_t i = 0; i < rig.count; i++)
+        rig.space[i].start_weight = rig.space[i].processes;
     assert_int_equal(tune_search_new(rig.space, rig.count, with, &rig.search), STATUS_OK);
 }
 

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "orchestrator/campaign/estimate.h"
 #include "orchestrator/tune/internal.h"
 #include "tests/unit/tune/rig.h"
 
@@ -53,13 +54,19 @@ static void test_gain_counts_by_the_second(void **state)
     assert_int_equal(batch.items[0].point, 0);
 }
 
-/* What starts cost before any was seen, as on an H200: 48 processes take seconds. */
+/* What starts cost before any was seen, as on H200s and H100s: 48 processes take seconds, and a
+ * context with many queues most of one. */
 static void test_first_starts_cost_something(void **state)
 {
     (void)state;
     struct tune_costs costs = tune_pace_first_costs();
     assert_true(costs.start_s > 0.1 && costs.start_s < 1.0);
-    assert_true(48.0 * costs.process_s > 2.0);
+    struct point clients = {.layout = LAYOUT_PROCESSES_MPS, .processes = 48, .threads = 1},
+                 queues = {.layout = LAYOUT_THREADS, .processes = 1, .connections = 32};
+    assert_float_equal(estimate_start_weight(&clients) * costs.process_s, 6.5, 1.0);
+    clients.processes = 16;
+    assert_float_equal(estimate_start_weight(&clients) * costs.process_s, 1.1, 0.3);
+    assert_float_equal(estimate_start_weight(&queues) * costs.process_s, 0.75, 0.2);
     assert_true(96.0 * costs.stream_s > 0.5);
     assert_true(costs.point_s > 0.0);
     assert_float_equal(costs.window_s, 0.0, 0.0);
