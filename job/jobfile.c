@@ -1,5 +1,6 @@
 #include "job/jobfile.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <ini.h>
 #include <limits.h>
@@ -156,6 +157,10 @@ static enum status check_line(const struct loader *loader, const char *text, int
 {
     if (length < 0)
         return status_set(STATUS_USAGE, "there is a NUL byte: this is not text");
+    if (*text == '{')
+        return status_set(STATUS_USAGE,
+                          "this is JSON, as in a results file, which --output FILE --resume "
+                          "continues: a job file has [sections] and lines of NAME = VALUE");
     const char *carriage = strchr(text, '\r');
     if (carriage && carriage[1] && carriage[1] != '\n')
         return status_set(STATUS_USAGE,
@@ -261,20 +266,69 @@ static enum status add_global_section(struct loader *loader)
     return status;
 }
 
+static const char folder[] = "examples/";
+static const char suffix[] = ".job";
+
+/* The name of an example, without folder or suffix. */
+static const char *base_of(const char *path)
+{
+    return strncmp(path, folder, strlen(folder)) == 0 ? path + strlen(folder) : path;
+}
+
 const char *job_find(const char *path, char out[PATH_MAX])
 {
-    static const char folder[] = "examples/";
     char name[PATH_MAX];
     struct stat info;
     if (!path || (stat(path, &info) == 0 && !S_ISDIR(info.st_mode)))
         return path;
-    const char *base = strncmp(path, folder, strlen(folder)) == 0 ? path + strlen(folder) : path;
+    const char *base = base_of(path);
     const char *end = strrchr(base, '.');
-    bool complete = end && strcmp(end, ".job") == 0;
+    bool complete = end && strcmp(end, suffix) == 0;
     if (strchr(base, '/') || !*base || strlen(base) > NAME_MAX)
         return path;
-    snprintf(name, sizeof name, "%s%s%s", folder, base, complete ? "" : ".job");
+    snprintf(name, sizeof name, "%s%s%s", folder, base, complete ? "" : suffix);
     return path_find(PATH_DATA, name, out, PATH_MAX) == STATUS_OK ? out : path;
+}
+
+/* The example whose name is nearest to that of a file that there is not; "": none is near. */
+static void find_near(const char *path, char near[NAME_MAX + 1])
+{
+    char examples[PATH_MAX], asked[NAME_MAX + 1], name[NAME_MAX + 1];
+    const struct dirent *entry;
+    unsigned best = TEXT_NEAR + 1;
+    *near = '\0';
+    DIR *directory = NULL;
+    /* Where one of them is, all are. */
+    if (path_find(PATH_DATA, "examples/emulated.job", examples, sizeof examples) == STATUS_OK) {
+        *strrchr(examples, '/') = '\0';
+        directory = opendir(examples);
+    }
+    snprintf(asked, sizeof asked, "%s", base_of(path));
+    asked[strcspn(asked, ".")] = '\0';
+    while (directory && (entry = readdir(directory)) != NULL) {
+        snprintf(name, sizeof name, "%s", entry->d_name);
+        char *end = strrchr(name, '.');
+        if (!end || strcmp(end, suffix) != 0)
+            continue;
+        *end = '\0';
+        unsigned distance = text_distance(asked, name);
+        if (distance < best) {
+            best = distance;
+            memcpy(near, name, sizeof name);
+        }
+    }
+    if (directory)
+        closedir(directory);
+}
+
+static enum status not_opened(const char *path)
+{
+    char near[NAME_MAX + 1] = "";
+    int error = errno;
+    if (error == ENOENT)
+        find_near(path, near);
+    return status_set(STATUS_USAGE, "cannot open '%s': %s%s%s%s", path, strerror(error),
+                      *near ? "; did you mean '" : "", near, *near ? "'?" : "");
 }
 
 static enum status open_file(struct loader *loader)
@@ -283,7 +337,7 @@ static enum status open_file(struct loader *loader)
     char found[PATH_MAX];
     loader->file = fopen(job_find(loader->path, found), "re");
     if (!loader->file || fstat(fileno(loader->file), &info) != 0)
-        return status_set(STATUS_USAGE, "cannot open '%s': %s", loader->path, strerror(errno));
+        return not_opened(loader->path);
     if (S_ISDIR(info.st_mode))
         return status_set(STATUS_USAGE, "'%s' is a directory, not a job file", loader->path);
     return STATUS_OK;

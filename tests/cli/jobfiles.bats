@@ -110,6 +110,13 @@ J
 @test "job files: what is not a job file" {
   refused "'/' is a directory, not a job file" "$MPSWEEP" sweep / --list
   refused "cannot open 'missing.job': No such file or directory" "$MPSWEEP" sweep missing.job
+  refused "cannot open 'forumm': No such file or directory; did you mean 'forum'?" \
+    "$MPSWEEP" sweep forumm
+  refused "cannot open 'examples/graps.job': No such file or directory; did you mean 'graphs'?" \
+    "$MPSWEEP" sweep examples/graps.job
+  echo '{"type":"header","schema":1}' >r.jsonl
+  refused "'r.jsonl' line 1: this is JSON, as in a results file, which --output FILE --resume continues" \
+    "$MPSWEEP" sweep r.jsonl
   head -c 4096 "$MPSWEEP" >binary.job
   refused "'binary.job' line [0-9]+" "$MPSWEEP" sweep binary.job --list
   : >empty.job
