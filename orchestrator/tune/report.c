@@ -341,7 +341,8 @@ static void print_winner(const struct tune *tune, double limit_us)
                100.0 * number_at(limit, "reached"), text_at(limit, "reason"));
     printf("\nmeasure it again: mpsweep %s\n", text_at(winner, "options"));
     const char *command = text_at(json_object_get(record, "unfinished"), "command");
-    if (unfinished && *command)
+    /* The closing lines have how to continue. */
+    if (unfinished && *command && !tune->interrupted)
         printf("what would probably suffice: mpsweep %s\n", command);
 }
 

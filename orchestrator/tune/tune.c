@@ -372,6 +372,8 @@ static int conclude(struct tune *tune, enum status status)
     (void)daemons_set(campaign->session.daemons, 0, false);
     (void)session_end_at(&campaign->session, 0);
     tune->interrupted = status == STATUS_INTERRUPTED;
+    if (tune->interrupted && !tune->search)
+        tune_print_closing(tune);
     if (status != STATUS_OK && !(tune->interrupted && tune->search))
         return result;
     if (tune_make_record(tune) != STATUS_OK)

@@ -88,3 +88,13 @@ is_calibrating() { [ -n "$(workers_of "$PID")" ]; }
   [ "$(grep -c '"type":"calibration"' a.jsonl)" -eq 0 ]
   tail -1 a.jsonl | jq -e '.type == "footer" and .status == 130'
 }
+
+@test "an interrupt of a search that calibrates: how to continue" {
+  start "$MPSWEEP" tune --device emulated --budget 100s --guide calibration -o t.jsonl
+  await $PATIENCE is_calibrating
+  kill -INT "$PID"
+  finish
+  [ $STATUS -eq 130 ]
+  grep -qx 'Saved  t.jsonl' out
+  grep -qE "^Next   $MPSWEEP tune .*--output t\.jsonl .*--resume$" out
+}
