@@ -33,8 +33,11 @@ pkgconfig_DATA = client/mpsweep-client.pc
 pythonclientdir = $(pkgdatadir)/client
 dist_pythonclient_DATA = client/mpsweep.py
 
-# -lmpsweep-client looks for this name.
+# -lmpsweep-client looks for this name. The description of the library names where it was installed,
+# also by 'make install prefix=DIR'.
 install-data-hook:
+	sed 's|^prefix=.*|prefix=$(prefix)|' client/mpsweep-client.pc \
+	    >$(DESTDIR)$(pkgconfigdir)/mpsweep-client.pc
 	cd $(DESTDIR)$(libdir) && rm -f libmpsweep-client.so && \
 	    $(LN_S) libmpsweep-client.so.1 libmpsweep-client.so
 uninstall-hook:

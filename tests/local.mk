@@ -53,6 +53,7 @@ check-gpu: all
 
 # An installed mpsweep works where it is: part of distcheck.
 installcheck-local:
+	grep -qx 'prefix=$(prefix)' $(DESTDIR)$(pkgconfigdir)/mpsweep-client.pc
 	$(DESTDIR)$(bindir)/mpsweep sweep --device emulated --quiet --layout threads:2 \
 	    --layout processes+mps:2 --kernels 5 --duration 0.1 --precision 100 --output installed.jsonl
 	$(DESTDIR)$(bindir)/mpsweep probe copy-block --device emulated --quiet --arms own-pageable
