@@ -3,10 +3,14 @@
 #include <math.h>
 
 /* How far starts differ from what is usual, as standard deviations in seconds: a program may load
- * for many seconds, contexts take about as long everywhere; and starts of one size by NOISE_S. */
+ * for many seconds, and its processes one after the other; and starts of one size by NOISE_S. */
 #define START_SPREAD_S 3.0
 #define PROCESS_SPREAD_S 0.1
 #define NOISE_S 0.3
+
+/* How much less than usual a process takes, as a share of that: a few small starts show little of
+ * what a large one takes. */
+#define PROCESS_LESS 0.5
 
 /* Of what an earlier start counted, with each new one. */
 #define KEEP 0.85
@@ -24,11 +28,11 @@ void start_costs_init(double start_s, double process_s, struct start_costs *out)
 }
 
 /* The line through the starts with the least squares, its two numbers drawn to what is usual. */
-static void solve(struct start_costs *costs)
+static void solve_with(struct start_costs *costs, double process_spread_s)
 {
     double weight = 1.0 / (NOISE_S * NOISE_S);
     double start_weight = 1.0 / (START_SPREAD_S * START_SPREAD_S);
-    double process_weight = 1.0 / (PROCESS_SPREAD_S * PROCESS_SPREAD_S);
+    double process_weight = 1.0 / (process_spread_s * process_spread_s);
     double a = weight * costs->n + start_weight, b = weight * costs->p;
     double d = weight * costs->pp + process_weight;
     double u = weight * costs->y + start_weight * costs->usual_start_s;
@@ -36,6 +40,13 @@ static void solve(struct start_costs *costs)
     double determinant = a * d - b * b;
     costs->start_s = fmax(0.0, (u * d - v * b) / determinant);
     costs->process_s = fmax(0.0, (v * a - u * b) / determinant);
+}
+
+static void solve(struct start_costs *costs)
+{
+    solve_with(costs, PROCESS_SPREAD_S);
+    if (costs->process_s < costs->usual_process_s)
+        solve_with(costs, PROCESS_LESS * costs->usual_process_s);
 }
 
 void start_costs_learn(struct start_costs *costs, double processes, double ready_s)

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "orchestrator/campaign/estimate.h"
 #include "orchestrator/tune/search/costs.h"
 #include "orchestrator/tune/internal.h"
 
@@ -60,6 +61,28 @@ static void test_nothing_costs_less_than_nothing(void **state)
     assert_true(costs.start_s >= 0.0 && costs.process_s >= 0.0);
 }
 
+/* As on an H100 that needed longer for one process, with many streams, than for 4: 48 of them,
+ * which weigh 212, take seconds yet. */
+static void test_few_small_starts_show_little_of_a_large_one(void **state)
+{
+    (void)state;
+    struct start_costs costs;
+    start_costs_init(ESTIMATE_START_S, ESTIMATE_START_PROCESS_S, &costs);
+    start_costs_learn(&costs, 1.1, 1.18);
+    start_costs_learn(&costs, 5.1, 0.13);
+    assert_float_equal(expected(&costs, 3.0), 0.65, 0.1);
+    assert_in_range((uintmax_t)expected(&costs, 212.0), 4, 7);
+}
+
+/* Nor is what is seen of large ones disbelieved. */
+static void test_many_processes_may_take_less(void **state)
+{
+    (void)state;
+    static const double starts[][2] = {{2, 0.5}, {48, 1.0}, {32, 0.8}};
+    struct start_costs costs = costs_of(starts, 3);
+    assert_float_equal(expected(&costs, 48.0), 1.0, 0.3);
+}
+
 /* A machine that has become slower is so from then on. */
 static void test_what_is_new_counts_for_more(void **state)
 {
@@ -108,6 +131,8 @@ int main(void)
         cmocka_unit_test(test_a_program_that_loads_for_long),
         cmocka_unit_test(test_processes_that_start_one_after_the_other),
         cmocka_unit_test(test_nothing_costs_less_than_nothing),
+        cmocka_unit_test(test_few_small_starts_show_little_of_a_large_one),
+        cmocka_unit_test(test_many_processes_may_take_less),
         cmocka_unit_test(test_what_is_new_counts_for_more),
         cmocka_unit_test(test_what_streams_take_is_learned),
     };
