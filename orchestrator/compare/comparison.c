@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "common/json.h"
+#include "common/shell_word.h"
 #include "statistics/histogram.h"
 #include "common/text.h"
 #include "orchestrator/results/origin.h"
@@ -16,6 +17,8 @@
 #define BATCHES 32 /* of a window whose record lacks the number */
 /* Latencies in one bucket of a histogram are equal. */
 #define LATENCY_RESOLUTION (1.0 / (1 << HISTOGRAM_SUB_BITS))
+/* Of a command, in the line that reports a different one. */
+#define COMMAND_BYTES 120
 
 static enum status no_memory(void)
 {
@@ -219,10 +222,9 @@ static bool is_same(const json_t *base, const json_t *change)
     return base == change || json_equal(base, change);
 }
 
-static void differ(json_t *lines, const char *what, const json_t *base, const json_t *change)
+static void add_difference(json_t *lines, const char *what, const json_t *base,
+                           const json_t *change)
 {
-    if (is_same(base, change))
-        return;
     char *first = base != NULL ? json_dumps(base, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
     char *second = change != NULL ? json_dumps(change, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
     json_array_append_new(lines, json_sprintf("%s: %.300s in BASE, %.300s in NEW", what,
@@ -230,6 +232,61 @@ static void differ(json_t *lines, const char *what, const json_t *base, const js
                                               second != NULL ? second : "unknown"));
     free(first);
     free(second);
+}
+
+static void differ(json_t *lines, const char *what, const json_t *base, const json_t *change)
+{
+    if (!is_same(base, change))
+        add_difference(lines, what, base, change);
+}
+
+/* The words as one types them. A long command begins with the word before the one with that index,
+ * which may be its option. NULL: there is no command, or no memory. */
+static json_t *command_text(const json_t *words, size_t different)
+{
+    char brief[COMMAND_BYTES];
+    struct text_stream out;
+    long begin = 0;
+    if (!json_is_array(words) || !text_stream_open(&out))
+        return NULL;
+    for (size_t i = 0; i < json_array_size(words); i++) {
+        const char *word = json_string_value(json_array_get(words, i));
+        if (i + 1 == different)
+            begin = ftell(out.file);
+        fputs(i > 0 ? " " : "", out.file);
+        shell_word_write(out.file, word ? word : "?");
+    }
+    char *text = text_stream_close(&out);
+    if (!text)
+        return NULL;
+    json_t *shown = strlen(text) < sizeof brief
+                        ? json_string(text)
+                        : json_sprintf("%s%s", begin > 0 ? "..." : "",
+                                       text_shortened(text + begin, brief, sizeof brief));
+    free(text);
+    return shown;
+}
+
+static void differ_command(json_t *lines, const json_t *base, const json_t *change)
+{
+    size_t different = 0;
+    if (is_same(base, change))
+        return;
+    while (different < json_array_size(base) &&
+           json_equal(json_array_get(base, different), json_array_get(change, different)))
+        different++;
+    json_t *first = command_text(base, different), *second = command_text(change, different);
+    add_difference(lines, "DIFFERENT COMMAND", first, second);
+    json_decref(first);
+    json_decref(second);
+}
+
+static void differ_workload(json_t *lines, const json_t *base, const json_t *change)
+{
+    const json_t *name = json_object_get(base, "name"), *name2 = json_object_get(change, "name");
+    differ(lines, "DIFFERENT WORKLOAD", name, name2);
+    if (is_same(name, name2))
+        differ_command(lines, json_object_get(base, "argv"), json_object_get(change, "argv"));
 }
 
 static void note_other_machine(json_t *lines, const char *file, const json_t *header)
@@ -267,8 +324,7 @@ static json_t *header_differences(const struct comparison *comparison)
     if (is_same(name, name2) &&
         !is_same(json_object_get(gpu, "uuid"), json_object_get(other, "uuid")))
         json_array_append_new(lines, json_string("another GPU of the same kind"));
-    differ(lines, "DIFFERENT WORKLOAD", json_object_get(json_object_get(base, "workload"), "name"),
-           json_object_get(json_object_get(change, "workload"), "name"));
+    differ_workload(lines, json_object_get(base, "workload"), json_object_get(change, "workload"));
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         differ(lines, fields[i].what, json_object_get(base, fields[i].field),
                json_object_get(change, fields[i].field));

@@ -300,6 +300,32 @@ plan_of() { head -1 "$1" | jq -c '[.plan, .workload, .job, (.options | map_value
   grep -qx 'another GPU of the same kind' out
 }
 
+@test "another command is reported, as one types it; a long one from where it differs" {
+  local long
+  long=$(printf 'x%.0s' {1..150})
+  of_command() { file "$1" ".workload = {name: \"serve\", argv: $2}" <<<'{}'; }
+  of_command base.jsonl '["./serve", "--seed", "2000"]'
+  of_command new.jsonl '["./serve", "--seed", "3 000"]'
+  compare 0
+  grep -qx "DIFFERENT COMMAND: \"./serve --seed 2000\" in BASE, \"./serve --seed '3 000'\" in NEW" out
+  of_command base.jsonl "[\"./serve\", \"$long\", \"--seed\", \"2000\", \"$long\"]"
+  of_command new.jsonl "[\"./serve\", \"$long\", \"--seed\", \"3000\", \"$long\"]"
+  compare 0
+  grep -qxE 'DIFFERENT COMMAND: "\.\.\. --seed 2000 x+\.\.\.x+" in BASE, "\.\.\. --seed 3000 x+\.\.\.x+" in NEW' out
+  [ "$(grep 'DIFFERENT COMMAND' out | wc -L)" -lt 300 ]
+  # Words that differ only where they are shortened are reported all the same.
+  of_command base.jsonl "[\"${long}1$long\", null]"
+  of_command new.jsonl "[\"${long}2$long\"]"
+  compare 0
+  grep -qE '^DIFFERENT COMMAND: "x+\.\.\.x+.* in BASE, "x+\.\.\.x+" in NEW$' out
+  of_command new.jsonl null
+  compare 0
+  grep -q '^DIFFERENT COMMAND: .* in BASE, unknown in NEW$' out
+  cp base.jsonl new.jsonl
+  compare 0
+  absent DIFFERENT out
+}
+
 @test "a word of a setting that is none is compared as it is" {
   file base.jsonl <<<'{}'
   jq -c 'if .type == "point" then .launch = 99999 | .memory = "4000000" else . end' base.jsonl >odd.jsonl
