@@ -32,6 +32,11 @@ bool explain_point_known(const json_t *record)
     return !word || (text && (strcmp(text, "builtin") == 0 || strcmp(text, "delay") == 0));
 }
 
+bool explain_point_server(const json_t *record)
+{
+    return json_is_object(json_object_get(record, "requests"));
+}
+
 void explain_point_of(const struct point *point, struct explain_point *out)
 {
     const struct point_shares *shares = &point->active_thread_percentage;

@@ -24,6 +24,9 @@ bool explain_point_apart(const json_t *record);
 /* Whether its workload is a built-in one: the limits of others are not known. */
 bool explain_point_known(const json_t *record);
 
+/* Whether its workers are requests in flight at a server. */
+bool explain_point_server(const json_t *record);
+
 /* A point of a plan, and one of a results file. STATUS_USAGE names the point and the field that is
  * missing or is invalid. */
 void explain_point_of(const struct point *point, struct explain_point *out);

@@ -73,7 +73,7 @@ static double workers_of(const json_t *point)
 static bool is_program(const struct programs *programs, const json_t *point)
 {
     bool observed = json_is_object(json_object_get(point, "observed"));
-    return (observed || programs->ticking) && !json_object_get(point, "requests") &&
+    return (observed || programs->ticking) && !explain_point_server(point) &&
            !explain_point_open(point) && ips_of(point) > 0.0;
 }
 

@@ -41,6 +41,7 @@ enum status explain_set_make(const json_t *header, const json_t *points, struct 
     for (size_t i = 0; i < count; i++) {
         json_t *record = json_array_get(points, i);
         struct explanation *point = &set.points[set.count];
+        set.servers += explain_point_server(record);
         if (!explain_point_measured(record)) {
             set.open += explain_point_open(record);
             set.unmeasured += !explain_point_open(record);
@@ -77,6 +78,11 @@ enum status explain_set_make(const json_t *header, const json_t *points, struct 
 
 enum status explain_set_empty(const struct explain_set *set, const char *path)
 {
+    if (set->servers > 0 && set->servers == set->open + set->apart + set->foreign)
+        return status_set(STATUS_USAGE,
+                          "'%s' holds only points of servers, whose workers are requests in "
+                          "flight: what limits a server is not known",
+                          path);
     if (set->foreign == 0 && set->open > 0)
         return status_set(STATUS_USAGE,
                           "'%s' holds only points of open loops, which do what is offered: measure "

@@ -54,6 +54,7 @@ struct explain_set {
     size_t open;                              /* points of open loops: they do what is offered */
     size_t apart;                             /* points with a context or part for each thread */
     size_t unmeasured;                        /* other points of the results without a number */
+    size_t servers;                           /* of all points, those of servers with a number */
     size_t foreign;                           /* points of workloads whose limits are not known */
     const char *foreign_workload;             /* of the first of them; the results' own */
     struct explain_calibration *calibrations; /* one for each work that points of an origin have */

@@ -51,7 +51,7 @@ static const struct field fields[] = {
     {"fairness_jain", TABLE},
     {"fixed", TABLE},
     {"workloads", TABLE},
-    {"requests", EXPLANATION},
+    {"requests", FIGURE | EXPLANATION},
     {"observed", TABLE | EXPLANATION},
     {"first_byte_us", TABLE},
     {"stalled", TABLE},

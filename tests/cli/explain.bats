@@ -386,5 +386,10 @@ limited() {
   grep -qx 'processes+mps 4×1, 50% active threads: 12426 iterations/s' out
   # A server's workers are requests in flight.
   jq -c 'if .type == "point" then .requests = {} else . end' r.jsonl >s.jsonl
-  refused 'holds only points of workloads without a calibration' "$MPSWEEP" explain s.jsonl
+  local only="'s.jsonl' holds only points of servers, whose workers are requests in flight: what limits a server is not known"
+  refused "$only" "$MPSWEEP" explain s.jsonl
+  # With a rate as well: without one it would be no better known.
+  jq -c 'if .type == "point" then .requests = {} | .rate = {} else . end' r.jsonl >s.jsonl
+  refused "$only" "$MPSWEEP" explain s.jsonl
+  refused "$only" "$MPSWEEP" plot s.jsonl --figure ceilings -o s.svg
 }
