@@ -10,6 +10,9 @@
 #include "orchestrator/emit/deployment.h"
 #include "orchestrator/results/point.h"
 
+/* Numbers of points that an error lists. */
+#define IDS_SHOWN 8
+
 /* What candidates are held against. */
 struct search {
     const struct results *results;
@@ -150,6 +153,41 @@ static enum status find_goal(struct search *search)
 /* -- one that was asked for ----------------------------------------------------------------------
  */
 
+/* "0, 485, 487": the least numbers of points, with " and 4 others" where there are more. */
+static void append_ids(struct text *text, const json_t *points)
+{
+    int64_t least[IDS_SHOWN];
+    size_t count = 0, index;
+    const json_t *point;
+    json_array_foreach(points, index, point)
+    {
+        int64_t id = integer_at(point, "id");
+        size_t at = count < IDS_SHOWN ? count : IDS_SHOWN;
+        for (; at > 0 && id < least[at - 1]; at--)
+            if (at < IDS_SHOWN)
+                least[at] = least[at - 1];
+        if (at < IDS_SHOWN)
+            least[at] = id;
+        count++;
+    }
+    for (size_t i = 0; i < count && i < IDS_SHOWN; i++)
+        text_append(text, "%s%" PRId64, i ? ", " : "", least[i]);
+    if (count > IDS_SHOWN)
+        text_append(text, " and %zu other%s", count - IDS_SHOWN, count - IDS_SHOWN == 1 ? "" : "s");
+}
+
+static enum status refuse_id(const struct search *search, int64_t id)
+{
+    size_t count = json_array_size(search->results->points);
+    char ids[24 * IDS_SHOWN + 40] = "";
+    append_ids(&(struct text){.at = ids, .size = sizeof ids}, search->results->points);
+    return status_set(STATUS_USAGE, "'%s' has no point %" PRId64 ": %s%s", search->path, id,
+                      count == 0   ? "it has none"
+                      : count == 1 ? "its only point is "
+                                   : "its points are ",
+                      ids);
+}
+
 static enum status pick_by_id(const struct search *search, int64_t id, const json_t **out)
 {
     const json_t *point, *found = NULL;
@@ -161,9 +199,7 @@ static enum status pick_by_id(const struct search *search, int64_t id, const jso
             found = point;
     }
     if (!found)
-        return status_set(STATUS_USAGE,
-                          "'%s' has no point %" PRId64 ": its %zu points are numbered from 0",
-                          search->path, id, json_array_size(search->results->points));
+        return refuse_id(search, id);
     if (!point_is_measured(found))
         return status_set(STATUS_USAGE, "point %" PRId64 " of '%s' is %s and has no measurement",
                           id, search->path, text_at(found, "status"));

@@ -18,7 +18,16 @@ load emit
   emit_refused 'emit needs --output DIR' results.jsonl --format env
   emit_refused "'ansible' is not a value of target: it takes one of env\|systemd" results.jsonl --format ansible -o d
   emit_refused "cannot open 'none.jsonl'" none.jsonl --format env -o d
-  emit_refused "'results.jsonl' has no point 5: its 5 points are numbered from 0" results.jsonl --format env -o d --point 5
+  emit_refused "'results.jsonl' has no point 5: its points are 0, 1, 2, 3, 4$" results.jsonl --format env -o d --point 5
+  # Those of a tuning are few, and in the order in which they were measured.
+  jq -c 'select(.type != "point"), select(.id == 3) | if .type == "point"
+    then .id = (492, 485, 7, 0) else . end' results.jsonl >few.jsonl
+  emit_refused "'few.jsonl' has no point 3: its points are 0, 7, 485, 492$" few.jsonl --format env -o d --point 3
+  jq -c 'if .type == "point" then .id += (10, 0) else . end' results.jsonl >many.jsonl
+  emit_refused "'many.jsonl' has no point 5: its points are 0, 1, 2, 3, 4, 10, 11, 12 and 2 others$" \
+    many.jsonl --format env -o d --point 5
+  jq -c 'select(.type != "point" or .id == 3)' results.jsonl >one.jsonl
+  emit_refused "'one.jsonl' has no point 5: its only point is 3$" one.jsonl --format env -o d --point 5
   emit_refused "point 2 of 'results.jsonl' is infeasible and has no measurement" results.jsonl --format env -o d --point 2
   emit_refused "'-1' is not a value of point" results.jsonl --format env -o d --point=-1
   emit_refused 'port 65535 is not the first of 2: it takes 1 to 65534' results.jsonl --format env -o d --port 65535
