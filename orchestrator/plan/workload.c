@@ -55,6 +55,17 @@ static struct mix_work *share(struct plan *plan, const struct mix_work *mix)
     return copy;
 }
 
+/* The bytes of a word before the ending of a source, which a plug-in is built from. */
+static int stem_bytes(const char *word)
+{
+    static const char *const endings[] = {".c", ".cu", ".cpp", ".cc"};
+    const char *ending = strrchr(word, '.');
+    for (size_t i = 0; ending && i < sizeof endings / sizeof *endings; i++)
+        if (strcmp(ending, endings[i]) == 0)
+            return (int)(ending - word);
+    return (int)strlen(word);
+}
+
 static enum status not_found(const struct job *job, const struct point *point, const char *bad,
                              size_t length)
 {
@@ -65,10 +76,10 @@ static enum status not_found(const struct job *job, const struct point *point, c
     if (length == strlen(point->workload))
         return status_set(STATUS_USAGE,
                           "'%s' is not a value of workload: it takes one of builtin|delay%s%s, or "
-                          "the path of a plug-in, such as ./%s.so",
+                          "the path of a plug-in, such as ./%.*s.so",
                           point->workload, names,
                           job->workload_count ? "" : " (a job file's [workload NAME] adds to them)",
-                          point->workload);
+                          stem_bytes(point->workload), point->workload);
     return status_set(STATUS_USAGE,
                       "'%s' is not a value of workload: '%.*s' is not a [workload NAME] of the job "
                       "file%s%s",

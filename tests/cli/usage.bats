@@ -208,6 +208,11 @@ a.job b.job                  | unexpected argument 'b.job'; a program goes behin
 --schedule fast              | 'fast' is not a value of schedule: it takes one of auto\|spin\|yield\|block
 --bind far                   | 'far' is not a value of bind: it takes one of near\|scatter\|none
 --workload saxpy             | 'saxpy' is not a value of workload: it takes one of builtin\|delay
+--workload mine.c            | .*, or the path of a plug-in, such as \./mine\.so$
+--workload my.mine.cu        | .*, or the path of a plug-in, such as \./my\.mine\.so$
+--workload mine.cpp          | .*, or the path of a plug-in, such as \./mine\.so$
+--workload mine.cc           | .*, or the path of a plug-in, such as \./mine\.so$
+--workload mine.com          | .*, or the path of a plug-in, such as \./mine\.com\.so$
 --format xml                 | 'xml' is not a value of format: it takes one of table\|markdown\|csv\|json
 --format table,csv           | 'table,csv' is not a value of format
 --connections 0              | '0' is not a value of connections: it takes default or a whole number from 1 to 32
