@@ -60,6 +60,18 @@ load slurm
   [ ! -e sbatch.words ]
 }
 
+@test "submit: the example of a program in the help is accepted" {
+  local words
+  slurm_is_faked
+  printf '#!/bin/sh\n' >serve
+  chmod +x serve
+  words=$("$MPSWEEP" slurm submit --help | sed -n 's/^  mpsweep slurm submit \(.* -- \.\/serve .*\)/\1/p')
+  [ -n "$words" ]
+  # shellcheck disable=SC2086 # several words
+  expect 0 "$MPSWEEP" slurm submit --dry-run --device emulated $words
+  grep -q '^sbatch .* -p gpu ' out
+}
+
 @test "a task measures its shard and publishes it; once more, it leaves it alone" {
   slurm_is_faked
   a_job
