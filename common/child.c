@@ -83,9 +83,19 @@ static int find_program(const char *name, char path[PATH_MAX])
     }
 }
 
+/* Whether a name that is looked for on PATH is that of a file in the working directory. */
+static bool is_here(const char *name)
+{
+    struct stat info;
+    return !strchr(name, '/') && stat(name, &info) == 0 && S_ISREG(info.st_mode);
+}
+
 static enum status start_error(const char *program, int error)
 {
     enum status code = error == ENOENT || error == ENOTDIR ? STATUS_NOT_FOUND : STATUS_SYSTEM;
+    if (error == ENOENT && is_here(program))
+        return status_set(code, "cannot run '%s': %s; did you mean './%s'?", program,
+                          strerror(error), program);
     return status_set(code, "cannot run '%s': %s", program, strerror(error));
 }
 

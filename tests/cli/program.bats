@@ -310,6 +310,10 @@ SCRIPT
   refused "there is no program after '--'" "${sweep[@]}" --
   refused "cannot run './nothing': No such file" "${sweep[@]}" -- ./nothing
   refused "cannot run '/': Permission denied" "${sweep[@]}" -- /
+  : >nothing.py
+  mkdir nothing
+  refused "cannot run 'nothing.py': No such file or directory; did you mean './nothing.py'\?$" "${sweep[@]}" -- nothing.py
+  refused "cannot run 'nothing': No such file or directory$" "${sweep[@]}" -- nothing
   refused "unknown placeholder '\{prot\}' in 'a\{prot\}': it is one of \{process\}, .*'\{\{' is a brace" \
     "${sweep[@]}" -- "$TICKER" 'a{prot}'
   refused "unknown placeholder '\{' in 'a\{'" "${sweep[@]}" -- "$TICKER" 'a{'
