@@ -54,6 +54,20 @@ static enum status find_log(const struct point *point, unsigned index, char path
                              : status_set(STATUS_USAGE, "'%s' is too long a path", directory);
 }
 
+struct placeholders program_placeholders(const struct point *point, const struct session *session,
+                                         const struct ports *ports, unsigned index)
+{
+    return (struct placeholders){
+        .process = index,
+        .processes = point_processes(point),
+        .threads = point->threads,
+        .streams = point_streams(point),
+        .port = ports->first + index,
+        .seed = point->program.seed,
+        .gpu = gpu_at(session->gpus, point_gpu_of(point, index))->uuid,
+    };
+}
+
 static void add_filled(const char *option, const char *text, const struct placeholders *values,
                        struct word_list *words)
 {
@@ -120,15 +134,7 @@ static enum status make_words(const struct program *program, const struct sessio
         word_list_add(words, "%s", log);
     }
     word_list_add(words, "--");
-    const struct placeholders values = {
-        .process = index,
-        .processes = point_processes(point),
-        .threads = point->threads,
-        .streams = point_streams(point),
-        .port = program->ports->first + index,
-        .seed = point->program.seed,
-        .gpu = gpu_at(session->gpus, point_gpu_of(point, index))->uuid,
-    };
+    const struct placeholders values = program_placeholders(point, session, program->ports, index);
     enum status status = add_load(&point->program.requests, &values, words);
     for (char *const *word = point->program.command; *word; word++)
         word_list_take(words, placeholders_fill(*word, &values));

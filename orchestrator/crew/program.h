@@ -6,6 +6,7 @@
 
 #include "orchestrator/crew/pool.h"
 #include "orchestrator/crew/ports.h"
+#include "orchestrator/plan/placeholders.h"
 #include "orchestrator/plan/plan.h"
 
 /* The parts of a crew that its programs need. */
@@ -15,6 +16,10 @@ struct program {
     const struct point *point;
     struct ports *ports; /* one for each process; none: program_spawn() finds them */
 };
+
+/* What placeholders stand for in process number index of a point; good as long as the session. */
+struct placeholders program_placeholders(const struct point *point, const struct session *session,
+                                         const struct ports *ports, unsigned index);
 
 /* Starts process number index. */
 enum status program_spawn(const struct program *program, const struct session *session,

@@ -1,11 +1,13 @@
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/clock.h"
 #include "job/options.h"
 #include "common/process_tree.h"
 #include "common/text.h"
+#include "orchestrator/crew/program.h"
 #include "orchestrator/round/internal.h"
 
 /* The last line that a process printed as an error, "" if none. */
@@ -104,6 +106,24 @@ static enum status blame_unopened(const struct round *round, unsigned process, u
                  opened, point->threads, seconds);
 }
 
+/* A server that cannot be asked yet. */
+static enum status blame_server(const struct round *round, unsigned process, double seconds)
+{
+    const struct point_requests *requests = &round->point->program.requests;
+    const struct placeholders values =
+        program_placeholders(round->point, round->session, &round->crew->ports, process);
+    const char *asks = requests->ready ? requests->ready : requests->request;
+    const char *what =
+        requests->ready ? "no answer of 200 to 299 came from" : "it took no connection for";
+    char *asked = placeholders_fill(asks, &values);
+    if (!asked)
+        return status_set(STATUS_MEMORY, "out of memory");
+    enum status status = blame(round, process, STATUS_WORKER, "was not ready within %.3g s: %s %s",
+                               seconds, what, asked);
+    free(asked);
+    return status;
+}
+
 enum status round_program_unready(const struct round *round, double seconds)
 {
     const struct point *point = round->point;
@@ -117,11 +137,7 @@ enum status round_program_unready(const struct round *round, double seconds)
         if (ready == point_slots(point))
             continue;
         if (point_is_server(point))
-            return blame(round, p, STATUS_WORKER, "was not ready within %.3g s: %s%s", seconds,
-                         point->program.requests.ready ? "no answer of 200 to 299 came from "
-                                                       : "it took no connection for ",
-                         point->program.requests.ready ? point->program.requests.ready
-                                                       : point->program.requests.request);
+            return blame_server(round, p, seconds);
         if (opened > 0 && opened < point_slots(point))
             return blame_unopened(round, p, opened, seconds);
         if (ready > 0 && point_streams(point) > 1)

@@ -290,11 +290,16 @@ serves_a_rate() {
 }
 
 @test "a server that is never ready" {
-  fails 'process 2 .*was not ready within [0-9.]+ s: no answer of 200 to 299 came from' --timeout 3 -- --ready-after 1000
+  fails 'process 2 .*was not ready within [0-9.]+ s: no answer of 200 to 299 came from http://127.0.0.1:[0-9]+/health' --timeout 3 -- --ready-after 1000
   fails 'process 2 .*was not ready within [0-9.]+ s' --timeout 3 -- --refuse
   INFER=(--request "POST $ADDRESS/infer")
-  measure 2 -l processes:1 --timeout 3 -- sleep 60
-  points 'all(.error | test("it took no connection for POST http://127.0.0.1:.*/infer"))' r.jsonl
+  # shellcheck disable=SC2016
+  measure 2 -l processes:2 --timeout 3 -- sh -c '[ "$1" = 1 ] || exec "$SERVER" --port "$2"
+    echo "port $2" >&2
+    exec sleep 60' sh '{process}' '{port}'
+  points 'all(.error | test("process 2 .*it took no connection for POST http://127.0.0.1:[0-9]+/infer; "))' r.jsonl
+  # The port of the second process, not of the first.
+  points 'all(.error | capture("127.0.0.1:(?<tried>[0-9]+)/infer.*port (?<own>[0-9]+)$") | .tried == .own)' r.jsonl
 }
 
 @test "a server that ends under load" {
