@@ -345,6 +345,8 @@ serves_a_rate() {
   refused 'request' "${sweep[@]}" --server --request '' "${run[@]}"
   refused 'gopher' "${sweep[@]}" --server --ready 'gopher://127.0.0.1' --request "GET $ADDRESS/infer" "${run[@]}"
   refused '\{prot\}' "${sweep[@]}" --server --request 'GET http://127.0.0.1:{prot}/infer' "${run[@]}"
+  refused "^mpsweep: 'GET http://127.0.0.1:8000/' sends all requests to one port, but the command has \{port\}, one for each server: write \{port\} in --request, too" \
+    "${sweep[@]}" --server --request 'GET http://127.0.0.1:8000/' "${run[@]}"
   refused "body '/' is not a file of at most 16 MiB" "${sweep[@]}" --server "${INFER[@]}" --body / "${run[@]}"
   refused 'missing.json.*No such file' "${sweep[@]}" --server "${INFER[@]}" --body missing.json "${run[@]}"
   refused 'request-timeout' "${sweep[@]}" --server "${INFER[@]}" --request-timeout -1 "${run[@]}"
