@@ -25,6 +25,17 @@ static bool is_request(const char *text)
     return method > 0 && text[method] == ' ' && is_url(text + method + 1);
 }
 
+/* "Name: value": libcurl drops other lines, or changes them. */
+static bool is_header(const char *text)
+{
+    size_t name = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                               "!#$%&'*+-.^_`|~");
+    if (name == 0 || text[name] != ':')
+        return false;
+    const char *value = text + name + 1;
+    return value[strspn(value, " \t")] != '\0';
+}
+
 /* Without --server none of it makes sense. */
 static enum status check_none(const struct point_requests *requests)
 {
@@ -56,6 +67,11 @@ static enum status check_texts(const struct point_requests *requests)
                           "'%s' is not a value of ready: it takes a URL, as in "
                           "http://127.0.0.1:{port}/health",
                           requests->ready);
+    if (requests->header && !is_header(requests->header))
+        return status_set(STATUS_USAGE,
+                          "'%s' is not a value of header: it takes NAME: VALUE, as in "
+                          "'Content-Type: application/json'",
+                          requests->header);
     enum status status = placeholders_check(requests->request);
     return status == STATUS_OK && requests->ready ? placeholders_check(requests->ready) : status;
 }

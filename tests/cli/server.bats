@@ -347,6 +347,11 @@ serves_a_rate() {
   refused '\{prot\}' "${sweep[@]}" --server --request 'GET http://127.0.0.1:{prot}/infer' "${run[@]}"
   refused "^mpsweep: 'GET http://127.0.0.1:8000/' sends all requests to one port, but the command has \{port\}, one for each server: write \{port\} in --request, too" \
     "${sweep[@]}" --server --request 'GET http://127.0.0.1:8000/' "${run[@]}"
+  local header
+  for header in 'Authorization Bearer abc' 'Two Words: x' ': x' 'Empty: ' 'Empty;'; do
+    refused "^mpsweep: '$header' is not a value of header: it takes NAME: VALUE" \
+      "${sweep[@]}" --server "${INFER[@]}" --header "$header" "${run[@]}"
+  done
   refused "body '/' is not a file of at most 16 MiB" "${sweep[@]}" --server "${INFER[@]}" --body / "${run[@]}"
   refused 'missing.json.*No such file' "${sweep[@]}" --server "${INFER[@]}" --body missing.json "${run[@]}"
   refused 'request-timeout' "${sweep[@]}" --server "${INFER[@]}" --request-timeout -1 "${run[@]}"
