@@ -342,7 +342,7 @@ static void test_one_worker_alone(void **state)
     struct point from = like(5, 64, 1408 << 10), point = calibrate_single(&from);
     assert_int_equal(point_workers(&point), 1);
     assert_false(point_over_mps(&point));
-    assert_int_equal(point.connections, 0);
+    assert_int_equal(point.connections, 32);
     assert_int_equal(point.bind, BIND_SCATTER);
     assert_int_equal(point.work.memory, MEMORY_PINNED);
     assert_int_equal(point.work.launch, LAUNCH_STREAM);
@@ -398,7 +398,7 @@ static void test_other_loads(void **state)
     calibrate_set_processes(&point, LAYOUT_PROCESSES, 2);
     assert_int_equal(point.processes, 2);
     assert_false(point_over_mps(&point));
-    assert_int_equal(point.connections, 32);
+    assert_int_equal(point.connections, 0);
 
     point = calibrate_copies(&from, COPIES_OUT, MEMORY_PAGEABLE);
     assert_int_equal(point.work.kernels, 0);
