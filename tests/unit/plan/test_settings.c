@@ -40,6 +40,7 @@ static const char *other_value(const struct option_row *row, char out[32])
     case SETTING_TEXT:
         return row->id == OPTION_REQUEST    ? "POST http://localhost/other"
                : row->id == OPTION_READY    ? "http://localhost/health"
+               : row->id == OPTION_HEADER   ? "Accept: text/plain"
                : row->id == OPTION_BODY     ? "/dev/null"
                : row->id == OPTION_ARRIVALS ? trace_path(out)
                : row->id == OPTION_TICK     ? "sync"
