@@ -63,6 +63,8 @@ static bool may_serve_program(const struct tune_search *search,
            (started_for->threads == one->threads || !search->rules.names_threads);
 }
 
+/* A set of processes may be fast or slow: looks at layouts that differ in their schedule are worth
+ * another set, which turns.h does not ask for. */
 bool tune_may_serve(const struct tune_search *search, const struct tune_candidate *started_for,
                     const struct tune_candidate *one)
 {
@@ -73,6 +75,7 @@ bool tune_may_serve(const struct tune_search *search, const struct tune_candidat
     return !search->rules.fresh && started_for->processes >= one->processes &&
            started_for->axes[TUNE_AXIS_MPS] == one->axes[TUNE_AXIS_MPS] && idle <= most &&
            started_for->connections == one->connections &&
+           started_for->axes[TUNE_AXIS_SCHEDULE] == one->axes[TUNE_AXIS_SCHEDULE] &&
            started_for->axes[TUNE_AXIS_DAEMONS] == one->axes[TUNE_AXIS_DAEMONS] &&
            started_for->axes[TUNE_AXIS_SHARE] == one->axes[TUNE_AXIS_SHARE] &&
            (!search->rules.program || may_serve_program(search, started_for, one));
