@@ -73,13 +73,17 @@ AXES=(-m pinned,pageable --launch stream,graph --sync stream,none)
   points '.[1].reused and (.[1].per_worker | map(.cpus) | unique | length) == 2' r.jsonl
 }
 
+# Those that sleep give up their CPU in each iteration; on the emulated GPU auto does.
+wait_as_demanded() {
+  starts 2 -l processes:2 --schedule auto,spin,yield,block || return 1
+  points 'length == 4 and all(.[];
+    (.cpu.voluntary_switches > 0.5) == (.schedule == "auto" or .schedule == "block"))' r.jsonl
+}
+
 @test "how threads wait is the point's own" {
   counted_workers
   TINY_ROUNDS=("${TINY_ROUNDS[@]/#5/220}")
-  starts 2 -l processes:2 --schedule auto,spin,yield,block
-  # Those that sleep give up their CPU in each iteration; on the emulated GPU auto does.
-  points 'length == 4 and all(.[];
-    (.cpu.voluntary_switches > 0.5) == (.schedule == "auto" or .schedule == "block"))' r.jsonl
+  judged wait_as_demanded
 }
 
 @test "the runs of a calibration share worker processes" {
