@@ -8,8 +8,8 @@
 #define PROCESS_SPREAD_S 0.1
 #define NOISE_S 0.3
 
-/* How much less than usual a process takes, as a share of that: a few small starts show little of
- * what a large one takes. */
+/* How much less than usual a process may take, as a share of that: a few small starts show little
+ * of what a large one takes. */
 #define PROCESS_LESS 0.5
 
 /* Of what an earlier start counted, with each new one. */
