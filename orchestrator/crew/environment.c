@@ -50,6 +50,6 @@ enum status gpu_environment_make(const struct session *session, const struct poi
             add(out, "%s=%s", row->setting.variable, value);
     }
     return out->overflow
-               ? status_set(STATUS_SYSTEM, "process %u has too large an environment", process + 1)
+               ? status_set(STATUS_SYSTEM, "process %u has too large an environment", process)
                : STATUS_OK;
 }

@@ -245,7 +245,7 @@ static enum status find_failure(const struct crowd *crowd)
             int wait_status = crowd->pool.children[i].wait_status;
             bool asked = process->status == STATUS_INTERRUPTED;
             if (!atomic_load(&process->ended) || WIFSIGNALED(wait_status))
-                return status_set(STATUS_WORKER, "process %u of %u: %s", i + 1, crowd->pool.count,
+                return status_set(STATUS_WORKER, "process %u of %u: %s", i, crowd->pool.count,
                                   child_ending_text(wait_status, ending, sizeof ending));
             if (process->status != STATUS_OK && !asked)
                 return status_set((enum status)process->status, "%.*s",

@@ -128,7 +128,7 @@ static void add_stall(json_t *record, const struct point *point, const struct wi
                                   (int)stall->workers));
     if (streams > 1) {
         unsigned number = stall->worker % streams;
-        snprintf(stream, sizeof stream, ", stream %u of %u", number + 1, streams);
+        snprintf(stream, sizeof stream, ", stream %u of %u", number, streams);
         json_object_set_new(json_object_get(record, "stalled"), "stream",
                             json_integer((json_int_t)number));
     }
@@ -141,8 +141,8 @@ static void add_stall(json_t *record, const struct point *point, const struct wi
         "process %u of %u, thread %u of %u%s stood still for %.3g s%s; its usual iterations "
         "take up to %.3g s: look for what stopped it and measure again, or, if the work "
         "is like that, give %s",
-        process + 1, point_processes(point), thread + 1, point->threads, stream, seconds, others,
-        usual_s, remedy);
+        process, point_processes(point), thread, point->threads, stream, seconds, others, usual_s,
+        remedy);
 }
 
 static void warn_outliers_of(json_t *warnings, const char *workload,

@@ -43,7 +43,7 @@ static void add_unconverged_open(struct text *text, const json_t *point)
 static void add_stalled(struct text *text, const json_t *stalled)
 {
     text_append(text, "process %lld, thread %lld stood still for %.3g s",
-                integer_at(stalled, "process") + 1, integer_at(stalled, "thread") + 1,
+                integer_at(stalled, "process"), integer_at(stalled, "thread"),
                 number_at(stalled, "seconds"));
 }
 

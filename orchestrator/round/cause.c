@@ -15,7 +15,7 @@ static void name_client(struct text *text, const struct round *round, pid_t pid)
     char gpu[ROUND_NAME_TEXT];
     for (unsigned p = 0; round->children && p < round->crew->pool.count; p++) {
         if (round->children[p].pid == pid) {
-            text_append(text, "worker process %u%s", p + 1,
+            text_append(text, "worker process %u%s", p,
                         round_gpu_of_process(round, p, " (", ")", gpu));
             return;
         }

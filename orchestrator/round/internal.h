@@ -44,9 +44,10 @@ enum status round_assign(struct round *round);
 /*
  * names.c: how errors name workers. With one GPU they leave it out.
  *
- * round_worker_name(): "worker 3 of 4", with several GPUs "worker 3 of 4 (GPU 0, process 3 of 4,
- * thread 1 of 1)". round_gpu_of_process(): its GPU between two texts, or nothing.
- * round_gpus_text(): " (GPU 0, GPU 1)" of a set of bits, or nothing. All return out.
+ * round_worker_name(): "worker 2 of 4", with several GPUs "worker 2 of 4 (GPU 0, process 2 of 4,
+ * thread 0 of 1)", counted from 0, as in logs, placeholders and records. round_gpu_of_process():
+ * its GPU between two texts, or nothing. round_gpus_text(): " (GPU 0, GPU 1)" of a set of bits, or
+ * nothing. All return out.
  */
 #define ROUND_NAME_TEXT 512
 const char *round_worker_name(const struct round *round, unsigned worker,

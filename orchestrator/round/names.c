@@ -17,16 +17,16 @@ const char *round_worker_name(const struct round *round, unsigned worker, char o
     unsigned thread = worker % point_slots(point) / streams;
     char gpu[GPU_NAME_TEXT];
     struct text text = {.at = out, .size = ROUND_NAME_TEXT};
-    text_append(&text, "worker %u of %u", worker + 1, point_workers(point));
+    text_append(&text, "worker %u of %u", worker, point_workers(point));
     if (has_several(round))
         text_append(&text, " (%s, process %u of %u, thread %u of %u",
-                    gpu_name(round->session->gpus, point_gpu_of(point, process), gpu), process + 1,
-                    point_processes(point), thread + 1, point->threads);
+                    gpu_name(round->session->gpus, point_gpu_of(point, process), gpu), process,
+                    point_processes(point), thread, point->threads);
     else if (streams > 1)
-        text_append(&text, " (process %u of %u, thread %u of %u", process + 1,
-                    point_processes(point), thread + 1, point->threads);
+        text_append(&text, " (process %u of %u, thread %u of %u", process, point_processes(point),
+                    thread, point->threads);
     if (streams > 1)
-        text_append(&text, ", stream %u of %u", worker % streams + 1, streams);
+        text_append(&text, ", stream %u of %u", worker % streams, streams);
     if (has_several(round) || streams > 1)
         text_append(&text, ")");
     return out;

@@ -68,6 +68,6 @@ void round_add_plugin_place(const struct round *round)
                     place_name(atomic_load(&stuck->inside)));
     else if (stuck)
         text_append(&text, "; workload '%s' was %s for worker %u%s", point_workload(point),
-                    place_name(atomic_load(&stuck->inside)), at + 1,
+                    place_name(atomic_load(&stuck->inside)), at,
                     round_gpu_of_process(round, round_process_of(round, at), " (", ")", gpu));
 }

@@ -20,7 +20,7 @@ static void last_words(const struct round *round, unsigned process, char *out, s
     text_printable(words, strnlen(words, sizeof record->words[0]), out, size);
 }
 
-/* "process 2 (python3) WHAT: its last words"; of several GPUs, "process 2 (python3, GPU 1)" */
+/* "process 1 (python3) WHAT: its last words"; of several GPUs, "process 1 (python3, GPU 1)" */
 __attribute__((format(printf, 4, 5))) static enum status
 blame(const struct round *round, unsigned process, enum status code, const char *format, ...)
 {
@@ -33,7 +33,7 @@ blame(const struct round *round, unsigned process, enum status code, const char 
     /* The client library may have printed the same there. */
     if (strstr(words, what))
         words[0] = '\0';
-    return status_set(code, "process %u (%s%s) %s%s%s", process + 1, point_workload(round->point),
+    return status_set(code, "process %u (%s%s) %s%s%s", process, point_workload(round->point),
                       round_gpu_of_process(round, process, ", ", "", gpu), what,
                       *words ? "; its last words: " : "", words);
 }

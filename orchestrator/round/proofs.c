@@ -97,16 +97,15 @@ static enum status prove_share(const struct round *round, unsigned p)
         return status_set(STATUS_WORKER,
                           "worker process %u of %u%s has %d multiprocessors, but was given %d%% of "
                           "%d: no measurement",
-                          p + 1, point_processes(point),
-                          round_gpu_of_process(round, p, " (", ")", gpu), found, (int)percentage,
-                          all);
+                          p, point_processes(point), round_gpu_of_process(round, p, " (", ")", gpu),
+                          found, (int)percentage, all);
     /* The context has taken its part already. */
     if (limit != OPTION_SHARE_DEFAULT && memory_free > (uint64_t)limit)
         return status_set(
             STATUS_WORKER,
             "worker process %u of %u%s has %llu MiB of memory left, but was given %lld "
             "MiB: no measurement",
-            p + 1, point_processes(point), round_gpu_of_process(round, p, " (", ")", gpu),
+            p, point_processes(point), round_gpu_of_process(round, p, " (", ")", gpu),
             (unsigned long long)memory_free >> 20, (long long)limit >> 20);
     return STATUS_OK;
 }

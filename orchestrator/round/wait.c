@@ -66,7 +66,7 @@ enum status round_ended_process(const struct round *round, unsigned index)
                  child_ending_text(child->wait_status, ending, sizeof ending));
         return round_program_failed(round, index, STATUS_WORKER, text);
     }
-    return status_set(STATUS_WORKER, "worker process %u of %u%s ended unasked: %s", index + 1,
+    return status_set(STATUS_WORKER, "worker process %u of %u%s ended unasked: %s", index,
                       round->crew->pool.count, round_gpu_of_process(round, index, " (", ")", gpu),
                       child_ending_text(child->wait_status, ending, sizeof ending));
 }

@@ -117,7 +117,7 @@ static enum status start_threads(struct launchers *all)
         struct launcher *launcher = &all->each[i];
         int error = pthread_create(&launcher->thread, NULL, work, launcher);
         if (error)
-            return status_set(STATUS_SYSTEM, "cannot start thread %u of %u: %s", i + 1, count,
+            return status_set(STATUS_SYSTEM, "cannot start thread %u of %u: %s", i, count,
                               strerror(error));
         launcher->started = true;
     }

@@ -97,7 +97,7 @@ lengths_are_right() {
   MPSWEEP_EMULATED_FAULT=cuMemcpyDtoHAsync#5=corrupt@1 expect 2 "$MPSWEEP" sweep two.job "${BRIEF[@]}" \
     -l processes:2 -w detect+embed -q --resume -o cut.jsonl
   points '.[0] | .status == "failed" and (.error |
-    test("^worker 2 of 2: wrong result of workload .embed., step 3: element [0-9]+ is "))' cut.jsonl
+    test("^worker 1 of 2: wrong result of workload .embed., step 3: element [0-9]+ is "))' cut.jsonl
 }
 
 @test "lengths are found on other machines, too, and an impossible one is reported" {

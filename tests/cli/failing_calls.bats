@@ -34,10 +34,10 @@ SWEEP=("$MPSWEEP" sweep "${TINY[@]}" -q -o r.jsonl -l threads:2 -l processes+mps
 eventfd#1@mpsweep|threads|cannot make the descriptors of 1 processes: Too many open files
 memfd_create#2@mpsweep|threads|cannot make shared memory: Too many open files
 mmap#2@mpsweep|threads|cannot map [0-9]+ bytes of shared memory: Cannot allocate memory
-calloc#1@mpsweep-worker|threads|worker 1 of 2: out of memory
-mmap#1@mpsweep-worker|threads|worker process 1 of 1 ended unasked: exit status 64
-pthread_create#1@mpsweep-worker|processes+mps|worker 1 of 1: cannot start the watching thread
-pthread_create#2@mpsweep-worker|processes+mps|worker 1 of 1: cannot start thread 0: Resource temporarily
+calloc#1@mpsweep-worker|threads|worker 0 of 2: out of memory
+mmap#1@mpsweep-worker|threads|worker process 0 of 1 ended unasked: exit status 64
+pthread_create#1@mpsweep-worker|processes+mps|worker 0 of 1: cannot start the watching thread
+pthread_create#2@mpsweep-worker|processes+mps|worker 0 of 1: cannot start thread 0: Resource temporarily
 CALLS
 }
 

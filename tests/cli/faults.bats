@@ -33,8 +33,8 @@ bad_point() {
 # FAULT | STATUS | CUDA ERROR | PATTERN
 process_faults() {
   cat <<'TABLE'
-cuLaunchKernel#20=crash@1        | failed     | 0   | worker process 2 of N.* killed by signal 11 .Segmentation fault.
-cuStreamSynchronize#2=exit:3@1   | failed     | 0   | worker process 2 of N.* exit status 3
+cuLaunchKernel#20=crash@1        | failed     | 0   | worker process 1 of N.* killed by signal 11 .Segmentation fault.
+cuStreamSynchronize#2=exit:3@1   | failed     | 0   | worker process 1 of N.* exit status 3
 cuMemcpyDtoHAsync#3=corrupt@1    | failed     | 0   | worker W of M: wrong result: element [0-9]+ is
 cuMemcpyHtoDAsync#3=corrupt@1    | failed     | 0   | worker W of M: wrong result: element [0-9]+ is
 cuLaunchKernel#20=error:719@1    | failed     | 719 | worker W of M: cuLaunchKernel: CUDA_ERROR_LAUNCH_FAILED .719.
@@ -43,7 +43,7 @@ cuModuleLoadData=error:218@1     | failed     | 218 | worker W of M: cuModuleLoa
 cuDevicePrimaryCtxRetain=error:2@1 | infeasible | 2 | worker W of M: cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY .2.
 cuMemAlloc=error:2@1             | infeasible | 2   | worker W of M: cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY .2.
 cuMemHostAlloc=error:2@1         | infeasible | 2   | worker W of M: cuMemHostAlloc: CUDA_ERROR_OUT_OF_MEMORY .2.
-cuInit=crash@1                   | failed     | 0   | worker process 2 of N.* killed by signal 11
+cuInit=crash@1                   | failed     | 0   | worker process 1 of N.* killed by signal 11
 TABLE
 }
 
@@ -55,7 +55,7 @@ faults_in() {
     count=$((count + 1))
     fault=${fault// /} status=${status// /} error=${error// /} pattern=${pattern# }
     # Process 1 holds the workers after those of process 0.
-    worker="($(seq -s '|' $(($3 + 1)) $((2 * $3))))"
+    worker="($(seq -s '|' "$3" $((2 * $3 - 1))))"
     pattern=${pattern/W of/$worker of}
     pattern=${pattern/of N/of $2}
     pattern=${pattern/of M/of $(($2 * $3))}
@@ -77,26 +77,26 @@ faults_in() {
   MPSWEEP_EMULATED_FAULT=cuLaunchKernel#30=error:719 expect 2 \
     "$MPSWEEP" sweep "${TINY[@]}" -l threads:4 -l threads+mps:4 -q -o f.jsonl
   points 'all(.status == "failed" and .cuda_error == 719 and (has("throughput_ips") | not)
-    and (.error | test("worker [1-4] of 4: cuLaunchKernel")))' f.jsonl
+    and (.error | test("worker [0-3] of 4: cuLaunchKernel")))' f.jsonl
 }
 
 @test "a wrong result out of a graph is noticed" {
   TINY=("${FIXED[@]}")
   sweep_with_fault 2 'cuGraphLaunch#3=corrupt@1' processes:4 --launch graph
-  bad_point failed 0 'worker 2 of 4: wrong result'
+  bad_point failed 0 'worker 1 of 4: wrong result'
 }
 
 @test "a worker that hangs is named, ended, and has no number" {
   TINY=("${HANGING[@]}")
   sweep_with_fault 2 'cuStreamSynchronize#4=hang@1' processes:4
-  bad_point failed 0 'worker 2 of 4 hangs: no iteration ended for 5 s'
+  bad_point failed 0 'worker 1 of 4 hangs: no iteration ended for 5 s'
 }
 
 # Invariant C4.
 @test "a worker over MPS that hangs is named, ended, and has no number" {
   TINY=("${HANGING[@]}")
   sweep_with_fault 2 'cuStreamSynchronize#4=hang@1' processes+mps:4
-  bad_point failed 0 'worker 2 of 4 hangs: no iteration ended for 5 s'
+  bad_point failed 0 'worker 1 of 4 hangs: no iteration ended for 5 s'
 }
 
 # Invariant R4.
@@ -115,13 +115,13 @@ faults_in() {
 
 @test "a worker that does not stop is ended, and its point has no number" {
   sweep_with_fault 2 'cuStreamDestroy=hang@1' processes:4 --timeout $HUNG
-  bad_point failed 0 'worker 2 of 4 did not stop within 5 s'
+  bad_point failed 0 'worker 1 of 4 did not stop within 5 s'
 }
 
 @test "a worker whose iteration outlasts a short window is named, too" {
   TINY=(--device emulated --kernels 5 --duration 0.5 --max-duration 1.5 --precision 0.01 --rounds 1)
   sweep_with_fault 2 'cuStreamSynchronize#4=hang@1' processes:4 --timeout $HUNG
-  bad_point failed 0 'worker 2 of 4 hangs: its iteration did not end within 5 s of the stop'
+  bad_point failed 0 'worker 1 of 4 hangs: its iteration did not end within 5 s of the stop'
 }
 
 # Invariant R1.
@@ -138,7 +138,7 @@ faults_in() {
   [ ! -e none.jsonl ]
   # One of several is enough.
   sweep_with_fault 2 'attach=skip@1' processes+mps:4
-  bad_point failed 0 'worker 2 of 4: not attached to the MPS daemon'
+  bad_point failed 0 'worker 1 of 4: not attached to the MPS daemon'
 }
 
 @test "a point that failed in one round has no number of the others" {
@@ -230,12 +230,12 @@ faults_in() {
 @test "a fatal fault of one client: all are named, the server is restarted, the sweep continues" {
   TINY=("${FIXED[@]}")
   sweep_with_fault 2 'cuStreamSynchronize#4=fatal:700@1' processes+mps:4
-  bad_point failed 700 'worker [1-4] of 4: cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS .700.'
-  points '.[1].error | test("fatal GPU error of one MPS client was given to all of them: (worker process [1-4](, | [(])){2,4}the server.s log names worker process [1-4] first, which need not be the culprit")' f.jsonl
+  bad_point failed 700 'worker [0-3] of 4: cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS .700.'
+  points '.[1].error | test("fatal GPU error of one MPS client was given to all of them: (worker process [0-3](, | [(])){2,4}the server.s log names worker process [0-3] first, which need not be the culprit")' f.jsonl
   # A worker that is alone is not one suspect among others.
   sweep_with_fault 2 'cuStreamSynchronize#4=fatal:719@0' threads+mps:4
   points '.[1] | .status == "failed" and .cuda_error == 719 and
-    (.error | test("given to all of them: worker process 1$"))' f.jsonl
+    (.error | test("given to all of them: worker process 0$"))' f.jsonl
 }
 
 @test "errors of MPS itself: the cause and what to do about it" {

@@ -110,7 +110,7 @@ ALL_LAYOUTS=(-l threads:1,3 -l processes:2 -l processes+mps:2 -l hybrid:2x2)
 @test "a worker that hangs in it is noticed, although the other has finished" {
   MPSWEEP_EMULATED_FAULT='cuStreamSynchronize#4=hang@1' expect 2 "$MPSWEEP" sweep \
     "${WORK_OF[@]}" --iterations 10 --timeout $HUNG -l processes:2 -q -o f.jsonl
-  points 'all(.status == "failed" and (.error | test("worker 2 of 2 hangs: no iteration ended"))
+  points 'all(.status == "failed" and (.error | test("worker 1 of 2 hangs: no iteration ended"))
     and (has("fixed") | not))' f.jsonl
 }
 

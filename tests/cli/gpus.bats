@@ -178,8 +178,8 @@ JOB
 @test "a fatal error on one GPU is named with its daemon's clients" {
   export MPSWEEP_EMUL_DEVICES=2 MPSWEEP_EMULATED_FAULT='cuStreamSynchronize#9=fatal:700@3'
   expect 2 "$MPSWEEP" sweep "${FIXED[@]:2}" --device emulated:all -q -l processes+mps:2 --mps-daemons per-gpu -o r.jsonl
-  # Processes 2 and 4 are those of GPU 1, whose daemon's log names them.
-  points 'all(.status == "failed" and (.error | test("given to all of them: worker process [24] .GPU 1., worker process [24] .GPU 1.")))' r.jsonl
+  # Processes 1 and 3 are those of GPU 1, whose daemon's log names them.
+  points 'all(.status == "failed" and (.error | test("given to all of them: worker process [13] .GPU 1., worker process [13] .GPU 1.")))' r.jsonl
 }
 
 @test "crews serve points of the same GPUs and daemons" {

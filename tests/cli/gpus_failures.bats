@@ -15,12 +15,12 @@ failed() {
 
 # LAYOUT | FAULT | STATUS | GPUS | PATTERN
 FAILURES='
-processes:2     | cuMemAlloc=error:2@3           | infeasible | [1] | worker 4 of 4 .GPU 1, process 4 of 4, thread 1 of 1.: cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY
-hybrid:1x2      | cuMemcpyDtoHAsync#3=corrupt@0  | failed     | [0] | worker [12] of 4 .GPU 0, process 1 of 2, thread [12] of 2.: wrong result
-processes:1     | cuStreamSynchronize#2=exit:3@1 | failed     | [1] | worker process 2 of 2 .GPU 1. ended unasked: exit status 3
-processes+mps:1 | attach=skip@1                  | failed     | [1] | worker 2 of 2 .GPU 1, process 2 of 2, thread 1 of 1.: not attached to the MPS daemon
+processes:2     | cuMemAlloc=error:2@3           | infeasible | [1] | worker 3 of 4 .GPU 1, process 3 of 4, thread 0 of 1.: cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY
+hybrid:1x2      | cuMemcpyDtoHAsync#3=corrupt@0  | failed     | [0] | worker [01] of 4 .GPU 0, process 0 of 2, thread [01] of 2.: wrong result
+processes:1     | cuStreamSynchronize#2=exit:3@1 | failed     | [1] | worker process 1 of 2 .GPU 1. ended unasked: exit status 3
+processes+mps:1 | attach=skip@1                  | failed     | [1] | worker 1 of 2 .GPU 1, process 1 of 2, thread 0 of 1.: not attached to the MPS daemon
 processes:1     | cuInit=hang@1                  | failed     | [1] | only 1 of 2 workers got ready within .*; those on these GPUs did not: .GPU 1.
-processes:1     | cuStreamSynchronize#4=hang@0   | failed     | [0] | worker 1 of 2 .GPU 0, process 1 of 2, thread 1 of 1. hangs
+processes:1     | cuStreamSynchronize#4=hang@0   | failed     | [0] | worker 0 of 2 .GPU 0, process 0 of 2, thread 0 of 1. hangs
 '
 
 @test "an error names its worker's GPU" {
@@ -41,19 +41,19 @@ processes:1     | cuStreamSynchronize#4=hang@0   | failed     | [0] | worker 1 o
   rm -f r.jsonl
   MPSWEEP_EMULATED_FAULT=cuMemAlloc=error:2@1 expect 0 "$MPSWEEP" sweep "${GPUS[@]}" \
     --device emulated:1,0 -l processes:1 -o r.jsonl
-  failed infeasible '[1]' 'worker 2 of 2 .GPU 1 = device 0, process 2 of 2, thread 1 of 1.: cuMemAlloc'
+  failed infeasible '[1]' 'worker 1 of 2 .GPU 1 = device 0, process 1 of 2, thread 0 of 1.: cuMemAlloc'
 }
 
 @test "a point of one GPU has the errors that it always had" {
   export MPSWEEP_EMUL_DEVICES=2
   MPSWEEP_EMULATED_FAULT=cuMemAlloc=error:2@1 expect 0 "$MPSWEEP" sweep "${GPUS[@]}" \
     --device emulated:1 -l processes:2 -o r.jsonl
-  points 'all(.error | startswith("worker 2 of 2: cuMemAlloc: "))' r.jsonl
+  points 'all(.error | startswith("worker 1 of 2: cuMemAlloc: "))' r.jsonl
   points 'all(has("failed_gpus") | not)' r.jsonl
   rm r.jsonl
   MPSWEEP_EMULATED_FAULT='cuStreamSynchronize#2=exit:3@1' expect 2 "$MPSWEEP" sweep "${GPUS[@]}" \
     --device emulated:all --gpus-per-point 1 -l processes:2 -o r.jsonl
-  points 'all(.error == "worker process 2 of 2 ended unasked: exit status 3")' r.jsonl
+  points 'all(.error == "worker process 1 of 2 ended unasked: exit status 3")' r.jsonl
 }
 
 # Daemons that record for which GPU they were started.

@@ -97,27 +97,27 @@ serves_the_rate() {
 
 @test "programs without iterations, each with its reason" {
   observe 2 -l processes:2 --timeout 3 -- "$UNAWARE" --mode idle
-  points 'all(.error | test("^process 2 \\(unaware\\) did not report that it is ready within"))' r.jsonl
+  points 'all(.error | test("^process 1 \\(unaware\\) did not report that it is ready within"))' r.jsonl
   observe 2 -l processes:2 --timeout 3 -- "$UNAWARE" --mode random
-  points 'all(.error | test("^process 2 \\(unaware\\) repeated nothing that could be an iteration within .* s \\(it made [0-9]+ launches, [0-9]+ waits, "))' r.jsonl
+  points 'all(.error | test("^process 1 \\(unaware\\) repeated nothing that could be an iteration within .* s \\(it made [0-9]+ launches, [0-9]+ waits, "))' r.jsonl
   observe 2 -l processes:2 --timeout 3 --tick kernel:nonesuch -- "$UNAWARE"
   points 'all(.error | test("repeated nothing that could be an iteration"))' r.jsonl
 }
 
 @test "programs that end, hang or change while they are measured" {
   observe 2 -l processes:2 --duration 1 -- "$UNAWARE" --mode exit
-  points 'all(.error | test("^process 2 .* exited with status 3 before it was "))' r.jsonl
+  points 'all(.error | test("^process 1 .* exited with status 3 before it was "))' r.jsonl
   observe 2 -l processes:2 -- "$UNAWARE" --mode crash
-  points 'all(.error | test("^process 2 .* was killed by signal 9 .* before it was "))' r.jsonl
+  points 'all(.error | test("^process 1 .* was killed by signal 9 .* before it was "))' r.jsonl
   observe 2 -l processes:2 -- "$UNAWARE" --mode pipe
-  points 'all(.error | test("^process 2 .* was killed by signal 13 .* before it was "))' r.jsonl
+  points 'all(.error | test("^process 1 .* was killed by signal 13 .* before it was "))' r.jsonl
   observe 2 -l processes:2 --timeout 5 -- "$UNAWARE" --mode hang
-  points 'all(.error | test("^process 2 "))' r.jsonl
+  points 'all(.error | test("^process 1 "))' r.jsonl
 }
 
 @test "--tick none leaves a program alone" {
   observe 2 -l threads:1 --tick none --timeout 4 -- "$UNAWARE"
-  points 'all(.error | test("^process 1 \\(unaware\\) did not report that it is ready"))' r.jsonl
+  points 'all(.error | test("^process 0 \\(unaware\\) did not report that it is ready"))' r.jsonl
 }
 
 @test "a program that the client is linked into is not observed" {

@@ -81,7 +81,7 @@ within_the_load() {
   points 'all(.iterations == 1 or .iterations == 2)' r.jsonl
   MPSWEEP_EMULATED_FAULT="cuStreamSynchronize#5=hang" expect 2 "$MPSWEEP" sweep \
     --device emulated --kernels 5 -l threads:1 --rate 100 --timeout $HUNG --duration 20 --max-duration 20 --rounds 1 -q
-  grep -q 'worker 1 of 1 hangs' out
+  grep -q 'worker 0 of 1 hangs' out
 }
 
 @test "a window without a start is reported" {

@@ -35,7 +35,7 @@ FEW=(--device emulated --kernels 5 --bytes 64K --warmup 0.02 --precision 100 --d
   MPSWEEP_EMULATED_FAULT='cuDevSmResourceSplitByCount=corrupt' \
     expect 2 "$MPSWEEP" sweep "${FEW[@]}" -l threads:3 --sm-partition 8 -q -o r.jsonl
   points 'all(.status == "failed" and .throughput_ips == null and .error ==
-    "worker 1 of 3 and worker 2 of 3 have kernels on the same multiprocessor 0: their partitions overlap")' \
+    "worker 0 of 3 and worker 1 of 3 have kernels on the same multiprocessor 0: their partitions overlap")' \
     r.jsonl
 }
 

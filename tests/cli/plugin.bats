@@ -201,26 +201,26 @@ bad() {
 # OPTIONS | STATUS | PATTERN
 wrong() {
   cat <<'TABLE'
-init:error@1    | failed     | ^worker 2 of 2: workload 'faulty': init: asked to fail in init 42$
-init:silent@1   | failed     | ^worker 2 of 2: workload 'faulty': init: it fails with 7 and without a reason$
-init:oom@1      | infeasible | ^worker 2 of 2: workload 'faulty': init: asked to have no memory in init: CUDA_ERROR_OUT_OF_MEMORY
-init:crash@1    | failed     | ^worker process 2 of 2 ended unasked: killed by signal 11 .*; workload '.*' was in its init for worker 2
-init:exit@1     | failed     | ^worker process 2 of 2 ended unasked: exit status 0; workload '.*' was in its init for worker 2
-init:hang@1     | failed     | ^only 1 of 2 workers got ready within .* s; workload '.*' was in its init for worker 2
-iterate:error#1@1 | failed   | ^worker 2 of 2: workload 'faulty': iterate: asked to fail
-iterate:error#9@1 | failed   | ^worker 2 of 2: workload 'faulty': iterate: asked to fail
-iterate:oom#9@1 | failed     | ^worker 2 of 2: workload 'faulty': iterate: .* CUDA_ERROR_OUT_OF_MEMORY
-iterate:crash#9@1 | failed   | ^worker process 2 of 2 ended unasked: killed by signal 11 .*; workload '.*' was in its iterate, completed or check$
-iterate:exit#9@1 | failed    | ^worker process 2 of 2 ended unasked: exit status 0; workload
-iterate:hang#1@1 | failed    | ^only 1 of 2 workers got ready .*; workload '.*' was in its iterate, completed or check for worker 2$
-completed:error#9@1 | failed | ^worker 2 of 2: workload 'faulty': completed: asked to fail in completed 42$
-completed:crash#9@1 | failed | ^worker process 2 of 2 ended unasked: killed by signal 11 .*; workload '.*' was in its iterate, completed or check$
-iterate:hang#9@1 | failed    | ^worker 2 of 2 hangs: no iteration ended for 5 s; workload '.*' was in its iterate, completed or check$
-check:error#9@1 | failed     | ^worker 2 of 2: workload 'faulty': wrong result: asked to fail in check 42$
-check:silent#1@1 | failed    | ^worker 2 of 2: workload 'faulty': wrong result: it fails with 7 and without a reason$
-fini:crash@1    | failed     | ^worker process 2 of 2 ended unasked: killed by signal 11 .*; workload '.*' was in its fini for worker 2$
-fini:hang@1     | failed     | ^worker 2 of 2 did not stop within 5 s; workload '.*' was in its fini for worker 2$
-fini:exit@1     | failed     | ended.*; workload '.*' was in its fini for worker 2$
+init:error@1    | failed     | ^worker 1 of 2: workload 'faulty': init: asked to fail in init 42$
+init:silent@1   | failed     | ^worker 1 of 2: workload 'faulty': init: it fails with 7 and without a reason$
+init:oom@1      | infeasible | ^worker 1 of 2: workload 'faulty': init: asked to have no memory in init: CUDA_ERROR_OUT_OF_MEMORY
+init:crash@1    | failed     | ^worker process 1 of 2 ended unasked: killed by signal 11 .*; workload '.*' was in its init for worker 1
+init:exit@1     | failed     | ^worker process 1 of 2 ended unasked: exit status 0; workload '.*' was in its init for worker 1
+init:hang@1     | failed     | ^only 1 of 2 workers got ready within .* s; workload '.*' was in its init for worker 1
+iterate:error#1@1 | failed   | ^worker 1 of 2: workload 'faulty': iterate: asked to fail
+iterate:error#9@1 | failed   | ^worker 1 of 2: workload 'faulty': iterate: asked to fail
+iterate:oom#9@1 | failed     | ^worker 1 of 2: workload 'faulty': iterate: .* CUDA_ERROR_OUT_OF_MEMORY
+iterate:crash#9@1 | failed   | ^worker process 1 of 2 ended unasked: killed by signal 11 .*; workload '.*' was in its iterate, completed or check$
+iterate:exit#9@1 | failed    | ^worker process 1 of 2 ended unasked: exit status 0; workload
+iterate:hang#1@1 | failed    | ^only 1 of 2 workers got ready .*; workload '.*' was in its iterate, completed or check for worker 1$
+completed:error#9@1 | failed | ^worker 1 of 2: workload 'faulty': completed: asked to fail in completed 42$
+completed:crash#9@1 | failed | ^worker process 1 of 2 ended unasked: killed by signal 11 .*; workload '.*' was in its iterate, completed or check$
+iterate:hang#9@1 | failed    | ^worker 1 of 2 hangs: no iteration ended for 5 s; workload '.*' was in its iterate, completed or check$
+check:error#9@1 | failed     | ^worker 1 of 2: workload 'faulty': wrong result: asked to fail in check 42$
+check:silent#1@1 | failed    | ^worker 1 of 2: workload 'faulty': wrong result: it fails with 7 and without a reason$
+fini:crash@1    | failed     | ^worker process 1 of 2 ended unasked: killed by signal 11 .*; workload '.*' was in its fini for worker 1$
+fini:hang@1     | failed     | ^worker 1 of 2 did not stop within 5 s; workload '.*' was in its fini for worker 1$
+fini:exit@1     | failed     | ended.*; workload '.*' was in its fini for worker 1$
 TABLE
 }
 
@@ -238,7 +238,7 @@ wrong_in() {
 @test "one of two processes over MPS goes wrong" { wrong_in processes+mps:2; }
 
 @test "a thread that goes wrong takes the number of all, and every instance that was made is ended" {
-  FAULTY_LOG=$WORK/calls bad threads:3 'iterate:error#9' failed "^worker [123] of 3: workload 'faulty': iterate"
+  FAULTY_LOG=$WORK/calls bad threads:3 'iterate:error#9' failed "^worker [012] of 3: workload 'faulty': iterate"
   [ "$(grep -c fini calls)" -eq "$(grep -c init calls)" ]
   # After an init that fails there is nothing to end.
   FAULTY_LOG=$WORK/none bad threads:3 'init:error' failed 'workload .faulty.: init'
@@ -252,7 +252,7 @@ wrong_in() {
 
 @test "a plug-in may log" {
   expect 0 "$MPSWEEP" sweep "${QUICK[@]}" -w "$FAULTY" --workload-options 'init:log@1' -l processes:2 -q
-  says "^mpsweep: workload 'faulty', worker 2 of 2: in init$"
+  says "^mpsweep: workload 'faulty', worker 1 of 2: in init$"
 }
 
 @test "a result that comes back wrong is noticed, by stream and as a graph" {
@@ -261,7 +261,7 @@ wrong_in() {
     rm -f c.jsonl
     MPSWEEP_EMULATED_FAULT='cuMemcpyDtoHAsync#1=corrupt@1' expect 2 "$MPSWEEP" sweep "${QUICK[@]}" \
       -w "$EXAMPLES/skeleton.so" --launch $launch -l processes:2 -q -o c.jsonl
-    points '.[0].error | test("worker 2 of 2: workload .skeleton.: wrong result: .* came back as ")' c.jsonl
+    points '.[0].error | test("worker 1 of 2: workload .skeleton.: wrong result: .* came back as ")' c.jsonl
   done
 }
 

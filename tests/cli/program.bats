@@ -22,7 +22,7 @@ measure() {
     --seed "${SEED:-0}" -o r.jsonl "$@"
 }
 
-# fails MODE PATTERN OPTIONS...: process 2 of two does, with that reason; the next point is well.
+# fails MODE PATTERN OPTIONS...: process 1 of two does, with that reason; the next point is well.
 fails() {
   local mode=$1 pattern=$2
   shift 2
@@ -31,7 +31,7 @@ fails() {
   points '(.[:-1] | all(.status == "failed" and (has("throughput_ips") | not)))
     and (.[-1] | measured)' r.jsonl >/dev/null ||
     fail "$mode: not all but the last one failed:" "$(cat out)" || return 1
-  points ".[:-1] | all(.error | test(\"^process 2 \\\\(program\\\\) $pattern\"))" r.jsonl \
+  points ".[:-1] | all(.error | test(\"^process 1 \\\\(program\\\\) $pattern\"))" r.jsonl \
     >/dev/null || fail "$mode should match $pattern:" "$(points 'map(.error)' r.jsonl)"
 }
 
@@ -223,9 +223,9 @@ SCRIPT
 @test "a failure in a Python program is reported" {
   python_program
   measure 2 -l processes:2 -- python3 program.py raise
-  points '.[0].error == "process 2 (python3) exited with status 1 before it was ready; its last words: ValueError: no such model"' r.jsonl
+  points '.[0].error == "process 1 (python3) exited with status 1 before it was ready; its last words: ValueError: no such model"' r.jsonl
   measure 2 -l processes:2 -- python3 program.py wrong
-  points '.[0].error | test("^process 2 .python3. failed in thread 0: not the answer")' r.jsonl
+  points '.[0].error | test("^process 1 .python3. failed in thread 0: not the answer")' r.jsonl
 }
 
 @test "a build tree that was moved has the client for Python, and the examples" {
@@ -355,7 +355,7 @@ SCRIPT
   printf '#!/nowhere/sh\n' >script
   chmod +x script
   measure 2 -l processes:2 -- ./script
-  points '.[0].error | test("^process [12] .script. could not be started: cannot run .[.]/script.: No such file")' \
+  points '.[0].error | test("^process [01] .script. could not be started: cannot run .[.]/script.: No such file")' \
     r.jsonl
 }
 

@@ -201,7 +201,7 @@ FIXED_PROGRAM=(--device emulated --warmup 0 --iterations 10 --rounds 1 --seed 0 
   expect 2 "$MPSWEEP" sweep "${FIXED_PROGRAM[@]}" -l processes:3,2 -- ./counted \
     sh -c '"$0" "$1"; [ "$MPSWEEP_PROCESS" != 1 ] || exit 5' "$PROGRAM" leave
   points 'all(.status == "failed" and
-    (.error | test("^process 2 .counted. ended with exit status 5 after it was asked to stop")))' r.jsonl
+    (.error | test("^process 1 .counted. ended with exit status 5 after it was asked to stop")))' r.jsonl
   [ "$(wc -l <started)" -eq 5 ]
 }
 
@@ -211,7 +211,7 @@ FIXED_PROGRAM=(--device emulated --warmup 0 --iterations 10 --rounds 1 --seed 0 
     rm -f r.jsonl
     expect 2 "$MPSWEEP" sweep "${FIXED_PROGRAM[@]}" -l $layout:4,3,2 -- "$PROGRAM" crash-second
     points 'map([outcome, .reused]) == [["measured", null], ["failed", null], ["measured", null]]' r.jsonl
-    points '.[1].error | test("^process 2 .program. was killed by signal 9 .* before it was asked to stop$")' r.jsonl
+    points '.[1].error | test("^process 1 .program. was killed by signal 9 .* before it was asked to stop$")' r.jsonl
   done
 }
 
@@ -222,7 +222,7 @@ FIXED_PROGRAM=(--device emulated --warmup 0 --iterations 10 --rounds 1 --seed 0 
     expect 2 "$MPSWEEP" sweep "${FIXED_PROGRAM[@]}" -l $layout:3,2 -- "$PROGRAM" crash-held
     points 'map(outcome) == ["measured", "failed"]' r.jsonl
     points '.[1].error
-      | test("^process 3 .program. ended while it was held for another layout: killed by signal 9")' r.jsonl
+      | test("^process 2 .program. ended while it was held for another layout: killed by signal 9")' r.jsonl
   done
 }
 

@@ -57,7 +57,7 @@ wrong_program() {
   shift 2
   rm -f r.jsonl
   expect 2 "$MPSWEEP" sweep "$@" -l processes:2 --streams 3 -q -o r.jsonl -- "$PROGRAM" "$mode" || return 1
-  points "all(.status == \"failed\" and (.error | test(\"^process 2 \\\\(program\\\\) $pattern\")))" r.jsonl ||
+  points "all(.status == \"failed\" and (.error | test(\"^process 1 \\\\(program\\\\) $pattern\")))" r.jsonl ||
     fail "$mode should match $pattern:" "$(points 'map(.error)' r.jsonl)"
 }
 
@@ -87,7 +87,7 @@ wrong_program() {
   MPSWEEP_EMULATED_FAULT='cuMemcpyDtoHAsync#40=corrupt' expect 2 "$MPSWEEP" sweep "${FEW[@]}" \
     -l threads:1 --streams 3 -q -o w.jsonl -- \
     python3 "$SERVE" --batch 2 --width 512
-  points '.[0].error | test("^process 1 .python3. failed in thread 0, stream [0-2]: the answer is not the one of before")' \
+  points '.[0].error | test("^process 0 .python3. failed in thread 0, stream [0-2]: the answer is not the one of before")' \
     w.jsonl
 }
 

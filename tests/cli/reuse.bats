@@ -208,13 +208,13 @@ faulty() {
 # Invariant C3.
 @test "a fault in a point on used processes: the next one has fresh processes" {
   faulty 2 'cuStreamCreate#2=crash@1'
-  points '.[1].error | test("worker process 2 of 2 .*killed by signal 11")' r.jsonl
+  points '.[1].error | test("worker process 1 of 2 .*killed by signal 11")' r.jsonl
   faulty 2 'cuStreamCreate#2=error:719@0'
   points '.[1].cuda_error == 719' r.jsonl
   faulty 2 'cuStreamDestroy#2=crash@1'
-  points '.[1].error | test("worker process 2 of 2 .*killed by signal 11")' r.jsonl
+  points '.[1].error | test("worker process 1 of 2 .*killed by signal 11")' r.jsonl
   faulty 2 'cuStreamDestroy#2=exit:3@0'
-  points '.[1].error | test("worker process 1 of 2 .*exit status 3")' r.jsonl
+  points '.[1].error | test("worker process 0 of 2 .*exit status 3")' r.jsonl
 }
 
 @test "pinned buffers serve the next point, too" {
@@ -244,7 +244,7 @@ faulty() {
   faulty 2 'cuStreamCreate#2=hang@1' --timeout $HUNG
   points '.[1].error | test("only 1 of 2 workers got ready")' r.jsonl
   faulty 2 'cuStreamDestroy#2=hang@1' --timeout $HUNG
-  points '.[1].error | test("worker 2 of 2 did not stop within 5 s")' r.jsonl
+  points '.[1].error | test("worker 1 of 2 did not stop within 5 s")' r.jsonl
 }
 
 @test "a fatal fault over MPS on used processes: the server is restarted" {
@@ -265,7 +265,7 @@ faulty() {
   MPSWEEP_EMULATED_FAULT='cuMemGetInfo#2=error:999@1' expect 2 "$MPSWEEP" sweep "${TINY[@]:0:2}" \
     "${TINY[@]:4}" -l processes+mps:2 --kernels 5,6,7 --seed 0 -q -o r.jsonl
   points 'map(outcome) == ["measured", "failed", "measured"]' r.jsonl
-  points '.[1].error | test("worker 2 of 2: cuMemGetInfo: .*999")' r.jsonl
+  points '.[1].error | test("worker 1 of 2: cuMemGetInfo: .*999")' r.jsonl
 }
 
 # -- between two points ----------------------------------------------------------------------------
@@ -375,6 +375,6 @@ killed_itself_while_parked() {
   [ "$STATUS" -eq 2 ]
   assert_complete r.jsonl 4 2
   points 'map(outcome) == ["measured", "measured", "failed", "measured"]' r.jsonl
-  points '(.[2].error | test("worker process 3 of 3 ended unasked: killed by signal 9"))
+  points '(.[2].error | test("worker process 2 of 3 ended unasked: killed by signal 9"))
     and (.[3] | has("reused") or has("idle_processes") | not)' r.jsonl
 }

@@ -22,7 +22,7 @@ measure() {
     --max-duration "${LONGEST:-3}" "${INFER[@]}" -o r.jsonl "$@"
 }
 
-# fails PATTERN OPTIONS... -- OPTION-OF-SERVER...: process 2 of two has these, and one line gives the
+# fails PATTERN OPTIONS... -- OPTION-OF-SERVER...: process 1 of two has these, and one line gives the
 # reason; the next point, of a server without them, is well.
 fails() {
   local pattern=$1 options=()
@@ -264,15 +264,15 @@ serves_a_rate() {
   points 'all(measured and .requests.errors > 0 and .requests.wrong_answers == 0)' r.jsonl
   points 'all(.latency_us.max < 500000)' r.jsonl
   # It begins in the warm-up, and lasts for longer than the window.
-  DURATION=0.3 LONGEST=1 fails 'process 2 .*had no answer within the window of .* --request-timeout' \
+  DURATION=0.3 LONGEST=1 fails 'process 1 .*had no answer within the window of .* --request-timeout' \
     --request-timeout 5 -- --delay-ms 2 --stall --every 3
-  fails 'process 2 .*first request, POST http://127.0.0.1:[0-9]+/.*: no answer within 0.5 s' --request-timeout 0.5 --timeout $HUNG -- --delay-ms 2 --stall
+  fails 'process 1 .*first request, POST http://127.0.0.1:[0-9]+/.*: no answer within 0.5 s' --request-timeout 0.5 --timeout $HUNG -- --delay-ms 2 --stall
 }
 
 @test "where all answers are wrong, or all connections closed, there is no number" {
   fails 'HTTP 500' --expect 200 -- --status 500
   fails "an answer of 4 bytes without 'true'" --expect true -- --wrong-text ping
-  fails 'process 2 .*first request, POST http://127.0.0.1:[0-9]+/.*: the connection was closed without an answer' -- --close
+  fails 'process 1 .*first request, POST http://127.0.0.1:[0-9]+/.*: the connection was closed without an answer' -- --close
 }
 
 # -- servers that fail -------------------------------------------------------------------------------
@@ -290,20 +290,20 @@ serves_a_rate() {
 }
 
 @test "a server that is never ready" {
-  fails 'process 2 .*was not ready within [0-9.]+ s: no answer of 200 to 299 came from http://127.0.0.1:[0-9]+/health' --timeout 3 -- --ready-after 1000
-  fails 'process 2 .*was not ready within [0-9.]+ s' --timeout 3 -- --refuse
+  fails 'process 1 .*was not ready within [0-9.]+ s: no answer of 200 to 299 came from http://127.0.0.1:[0-9]+/health' --timeout 3 -- --ready-after 1000
+  fails 'process 1 .*was not ready within [0-9.]+ s' --timeout 3 -- --refuse
   INFER=(--request "POST $ADDRESS/infer")
   # shellcheck disable=SC2016
   measure 2 -l processes:2 --timeout 3 -- sh -c '[ "$1" = 1 ] || exec "$SERVER" --port "$2"
     echo "port $2" >&2
     exec sleep 60' sh '{process}' '{port}'
-  points 'all(.error | test("process 2 .*it took no connection for POST http://127.0.0.1:[0-9]+/infer; "))' r.jsonl
+  points 'all(.error | test("process 1 .*it took no connection for POST http://127.0.0.1:[0-9]+/infer; "))' r.jsonl
   # The port of the second process, not of the first.
   points 'all(.error | capture("127.0.0.1:(?<tried>[0-9]+)/infer.*port (?<own>[0-9]+)$") | .tried == .own)' r.jsonl
 }
 
 @test "a server that ends under load" {
-  fails 'process 2 .*exited with status 3 before it was asked to stop' -- --delay-ms 1 --exit-after 20
+  fails 'process 1 .*exited with status 3 before it was asked to stop' -- --delay-ms 1 --exit-after 20
 }
 
 @test "a sweep that is interrupted ends its servers" {

@@ -12,8 +12,8 @@ STALL=(--device emulated --seed 0 -q -o r.jsonl --rounds 1 --no-reuse)
 CONSISTENT='def consistent: .iterations > 0 and (.throughput_ips * (.rounds | map(.seconds) | add)
   - .iterations | fabs) <= .workers + .iterations * (if .interval.steady_from_s > 0 then 1 else 0.01 end);'
 
-# stalled FILTER OPTIONS...: process 2 stands still for 4 s, and then goes on. CALL: in which of its
-# calls, which must come after the warm-up. A busy machine may keep process 1 waiting for longer: then
+# stalled FILTER OPTIONS...: process 1 stands still for 4 s, and then goes on. CALL: in which of its
+# calls, which must come after the warm-up. A busy machine may keep process 0 waiting for longer: then
 # the record names that one, as the longest of several.
 stalled() {
   local filter=$1
@@ -24,14 +24,14 @@ stalled() {
   points "$CONSISTENT all(.status == \"unconverged\" and .latency_us.max >= 4e6
     and (.stalled | (.process == 1 or .workers > 1) and .seconds >= 4 and .usual_s <= .seconds / 5)
     and (.stalled as \$stalled | any(.warnings[]; .kind == \"stalled\" and
-      (.text | test(\"^process \(\$stalled.process + 1) of 2, thread \(\$stalled.thread + 1) of [12] stood still for [0-9.]+ s\"))))
+      (.text | test(\"^process \(\$stalled.process) of 2, thread \(\$stalled.thread) of [12] stood still for [0-9.]+ s\"))))
     and $filter)" r.jsonl
 }
 
 # Invariants R2 and R3.
 @test "a worker that stands still is named, and its point is not ok" {
   CALL=60 stalled consistent --precision 100 --duration 1 -l processes:2 -l hybrid:2x2
-  grep -qE 'unconverged: process [12], thread [12] stood still for [0-9.]+ s' out
+  grep -qE 'unconverged: process [01], thread [01] stood still for [0-9.]+ s' out
 }
 
 @test "an iteration that ends after the window is in its latencies" {

@@ -64,12 +64,12 @@ a_workload() {
   MPSWEEP_EMULATED_FAULT='cuMemcpyDtoHAsync#40=corrupt' \
     expect 2 "$MPSWEEP" sweep "${FIXED[@]}" -l threads:2 --streams 3 -q -o r.jsonl
   points 'all(.status == "failed" and (.error |
-    test("^worker [1-6] of 6 \\(process 1 of 1, thread [12] of 2, stream [1-3] of 3\\): wrong result: ")))' \
+    test("^worker [0-5] of 6 \\(process 0 of 1, thread [01] of 2, stream [0-2] of 3\\): wrong result: ")))' \
     r.jsonl
   MPSWEEP_EMULATED_FAULT='cuStreamQuery#5=hang' \
     expect 2 "$MPSWEEP" sweep "${HANGING[@]}" -l threads:1 --streams 2 -q -o h.jsonl
   points 'all(.status == "failed" and (.error |
-    test("^worker [12] of 2 \\(process 1 of 1, thread 1 of 1, stream [12] of 2\\) hangs: ")))' h.jsonl
+    test("^worker [01] of 2 \\(process 0 of 1, thread 0 of 1, stream [01] of 2\\) hangs: ")))' h.jsonl
 }
 
 @test "an open loop: a start goes to a stream that is free, and none is left out" {
@@ -124,14 +124,14 @@ a_workload() {
     expect 2 "$MPSWEEP" sweep "${FEW[@]}" -l threads:2 --streams 3 -q -w "$FAULTY" \
       --workload-options "threads streams $options" -o r.jsonl
     points 'all(.status == "failed" and (.error |
-      test("^worker [1-6] of 6 \\(process 1 of 1, thread [12] of 2, stream [1-3] of 3\\): workload .faulty.: .* asked to fail")))' \
+      test("^worker [0-5] of 6 \\(process 0 of 1, thread [01] of 2, stream [0-2] of 3\\): workload .faulty.: .* asked to fail")))' \
       r.jsonl
     rm r.jsonl
   done
   expect 2 "$MPSWEEP" sweep "${HANGING[@]}" -l threads:1 --streams 3 -q -w "$FAULTY" \
     --workload-options 'streams iterate:hang#9&1' -o h.jsonl
   points 'all(.status == "failed" and (.error |
-    test("^worker 2 of 3 \\(process 1 of 1, thread 1 of 1, stream 2 of 3\\) hangs: .*; workload .* was in its iterate, completed or check$")))' h.jsonl
+    test("^worker 1 of 3 \\(process 0 of 1, thread 0 of 1, stream 1 of 3\\) hangs: .*; workload .* was in its iterate, completed or check$")))' h.jsonl
 }
 
 @test "interrupted and killed with iterations in flight: the file is whole, and nothing stays" {

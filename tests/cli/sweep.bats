@@ -294,7 +294,7 @@ worker_without() {
   expect 2 "$MPSWEEP" sweep "${TINY[@]}" -l processes+mps:2 \
     --active-thread-percentage default,100/70 --seed 0 -q -o s.jsonl
   points 'map(outcome) == ["measured", "failed"]' s.jsonl
-  points '.[0].sms as $all | .[1] | .error == "worker process 2 of 2 has \($all) multiprocessors, "
+  points '.[0].sms as $all | .[1] | .error == "worker process 1 of 2 has \($all) multiprocessors, "
     + "but was given 70% of \($all): no measurement" and .active_thread_percentage == [100, 70]
     and (has("throughput_ips") or has("clients") | not)' s.jsonl
   record_complaints s.jsonl >complaints
@@ -304,7 +304,7 @@ worker_without() {
   expect 2 "$MPSWEEP" sweep "${TINY[@]}" -l processes+mps:2 --memory-limit default,default/512M \
     --seed 0 -q -o m.jsonl
   points 'map(outcome) == ["measured", "failed"]' m.jsonl
-  points '.[1] | .error | test("^worker process 2 of 2 has [0-9]+ MiB of memory left, but was "
+  points '.[1] | .error | test("^worker process 1 of 2 has [0-9]+ MiB of memory left, but was "
     + "given 512 MiB: no measurement$")' m.jsonl
 }
 

@@ -263,7 +263,7 @@ says_of_point() {
   [ ! -e t.json ]
   MPSWEEP_EMULATED_FAULT=cuMemAlloc=error:2 expect 2 \
     "$MPSWEEP" trace "${BRIEF[@]}" -l threads:1 -o t.json
-  says 'infeasible: worker 1 of 1: cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY'
+  says 'infeasible: worker 0 of 1: cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY'
 }
 
 @test "an interrupt ends it, and nothing stays behind" {
@@ -351,7 +351,7 @@ says_of_point() {
   grep -q "^empty: process 0 did not use the GPU through CUDA's driver" out
   grep -q '^iterations: 3, median' out
   expect 2 "$MPSWEEP" trace --device emulated -q -l threads:1 -o e.json -- "$program" early
-  says 'process 1 .gpu_program. exited with status 0 before it was asked to stop'
+  says 'process 0 .gpu_program. exited with status 0 before it was asked to stop'
   [ ! -e e.json ]
 }
 

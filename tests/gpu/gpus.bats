@@ -92,7 +92,7 @@ daemons() {
   finish
   [ "$STATUS" -eq 2 ]
   points '[.[].status == "failed"] == [true, false] and .[0].failed_gpus == [1]' r.jsonl
-  points '.[0].error | test("^worker [24] of 4 .GPU 1, process [24] of 4, thread 1 of 1.: ")' r.jsonl
+  points '.[0].error | test("^worker [13] of 4 .GPU 1, process [13] of 4, thread 0 of 1.: ")' r.jsonl
   # The first is the same process, the second is not.
   grep -vF "$uuid" before | diff - <(grep -vF "$uuid" after)
   [ "$(cat before after | grep -cF "$uuid")" -eq 2 ]
@@ -103,5 +103,5 @@ daemons() {
   several
   expect 0 "$MPSWEEP" sweep --device 0,1 -l processes+mps:1 --bytes 1G --memory-limit 1G "${SHORT[@]}" -o r.jsonl
   points 'all(.status == "infeasible" and (.failed_gpus | length) > 0
-    and (.error | test("^worker [12] of 2 .GPU [01], process [12] of 2, thread 1 of 1.: ")))' r.jsonl
+    and (.error | test("^worker [01] of 2 .GPU [01], process [01] of 2, thread 0 of 1.: ")))' r.jsonl
 }

@@ -69,7 +69,7 @@ __attribute__((format(printf, 2, 3))) static void host_log(const struct mpsweep_
     va_end(arguments);
     unsigned thread = worker->process * worker->threads + worker->thread;
     fprintf(stderr, "mpsweep: workload '%s', worker %u of %u: %s\n", work_of(worker)->plugin->name,
-            thread * worker->streams + worker->index + 1,
+            thread * worker->streams + worker->index,
             worker->processes * worker->threads * worker->streams, text);
 }
 
