@@ -182,3 +182,33 @@ next() { closing | sed -E 's/^Next /     /' | sed -n "s|^ *\($MPSWEEP $1 .*\)|\1
     --rounds 2 -l threads:1,2 --budget 60s -q --resume -o "$file"
   [ "$(saved)" = "$file" ]
 }
+
+@test "the commands that ./quickstart ends with work where it was called" {
+  local tool from
+  mkdir -p tree/build tree/examples bin
+  cp "$MPSWEEP_SOURCE_DIR/quickstart" tree/
+  touch tree/Makefile.in tree/build/config.status tree/examples/emulated.job
+  # All that it needs is installed and built, and its program prints itself as the next command.
+  for tool in gcc make autoconf automake pkg-config gnuplot dpkg-query; do
+    printf '#!/bin/sh\necho install ok installed\n' >"bin/$tool"
+  done
+  cat >tree/build/mpsweep <<'FAKE'
+#!/bin/sh
+[ "$1" = sweep ] || exit 0
+[ -e "$2" ] || exit 1
+while [ "$1" != -o ]; do shift; done
+echo '{}' >"$2"
+echo "Next   $0 explain $2"
+FAKE
+  printf '#!/bin/sh\n' >tree/configure
+  chmod +x bin/* tree/build/mpsweep tree/configure
+  for from in tree .; do
+    expect 0 env PATH="$PWD/bin:$PATH" sh -c 'cd "$1" && exec "$2"' - "$from" "$PWD/tree/quickstart"
+    sed -n 's/^Next   //p' out >paste
+    [ "$(wc -l <paste)" -eq 1 ]
+    (cd "$from" && bash "$WORK/paste")
+  done
+  cd tree
+  expect 0 env PATH="$WORK/bin:$PATH" ./quickstart
+  grep -q '^Next   build/mpsweep explain ' "$WORK/out"
+}
