@@ -82,8 +82,10 @@ static void add_unconverged_closed(struct text *text, const json_t *point)
         text_append(text, " after %.2g s", longest);
     if (left > 0)
         return;
-    if (json_object_get(interval, "needs_rounds"))
-        text_append(text, ": give --rounds %.0f", number_at(interval, "needs_rounds"));
+    double needed = number_at(interval, "needs_rounds");
+    /* Records that were joined may have more than what was advised before. */
+    if (needed > (double)done)
+        text_append(text, ": give --rounds %.0f", needed);
     else if (reached > HOPELESS_REL && number_at(interval, "needs_s") > HOPELESS_S)
         text_append(text, ": look for other work on the CPUs, or give --rounds 5");
     else if (json_object_get(interval, "needs_s"))

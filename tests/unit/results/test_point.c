@@ -124,6 +124,25 @@ static void what_misses_the_goal_does_not_read_as_the_goal(void **state)
     }
 }
 
+/* Records that were joined have more rounds than what advised them knew of. */
+static void rounds_that_are_there_are_not_advised(void **state)
+{
+    static const struct {
+        unsigned needs;
+        const char *remark;
+    } cases[] = {{3, "unconverged: ±5% after 3 rounds"},
+                 {4, "unconverged: ±5% after 3 rounds: give --rounds 4"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char point[256];
+        snprintf(point, sizeof point,
+                 "{\"status\": \"unconverged\", \"latency_us\": {}, \"ci95_rel\": 0.05,"
+                 " \"rounds\": [{}, {}, {}], \"interval\": {\"needs_rounds\": %u.0}}",
+                 cases[i].needs);
+        expect_remark(point, cases[i].remark);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -132,6 +151,7 @@ int main(void)
         cmocka_unit_test(a_wide_interval_has_its_ends),
         cmocka_unit_test(an_open_loop_names_the_duration_that_it_lacks),
         cmocka_unit_test(what_misses_the_goal_does_not_read_as_the_goal),
+        cmocka_unit_test(rounds_that_are_there_are_not_advised),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
