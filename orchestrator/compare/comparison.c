@@ -296,6 +296,23 @@ static void note_other_machine(json_t *lines, const char *file, const json_t *he
         json_array_append_new(lines, json_sprintf("%s: %s", file, remark));
 }
 
+/* CPUs' worth of time; 0 in either form: there is none. */
+static void differ_quota(json_t *lines, const json_t *base, const json_t *change)
+{
+    const json_t *quotas[] = {base, change};
+    json_t *shown[2];
+    if (json_is_number(base) && json_is_number(change) &&
+        json_number_value(base) == json_number_value(change))
+        return;
+    for (int i = 0; i < 2; i++)
+        shown[i] = json_is_number(quotas[i]) && !(json_number_value(quotas[i]) > 0.0)
+                       ? json_string("none")
+                       : json_deep_copy(quotas[i]);
+    differ(lines, "different CPU quota", shown[0], shown[1]);
+    json_decref(shown[0]);
+    json_decref(shown[1]);
+}
+
 static bool is_one_file(const char *path, const char *other)
 {
     struct stat one, two;
@@ -312,10 +329,9 @@ static json_t *header_differences(const struct comparison *comparison)
     const json_t *name = json_object_get(gpu, "name"), *name2 = json_object_get(other, "name");
     static const struct {
         const char *field, *what;
-    } fields[] = {{"driver", "DIFFERENT DRIVER"},       {"host", "different host"},
-                  {"cpus", "different number of CPUs"}, {"cpu_quota", "different CPU quota"},
-                  {"topology", "different processors"}, {"kernel", "different operating system"},
-                  {"mpsweep", "different mpsweep"}};
+    } fields[] = {{"driver", "DIFFERENT DRIVER"},           {"host", "different host"},
+                  {"cpus", "different number of CPUs"},     {"topology", "different processors"},
+                  {"kernel", "different operating system"}, {"mpsweep", "different mpsweep"}};
     if (is_one_file(comparison->base_path, comparison->change_path))
         json_array_append_new(lines, json_string("BASE and NEW are one file"));
     note_other_machine(lines, "BASE", base);
@@ -328,6 +344,7 @@ static json_t *header_differences(const struct comparison *comparison)
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         differ(lines, fields[i].what, json_object_get(base, fields[i].field),
                json_object_get(change, fields[i].field));
+    differ_quota(lines, json_object_get(base, "cpu_quota"), json_object_get(change, "cpu_quota"));
     return lines;
 }
 

@@ -291,6 +291,17 @@ plan_of() { head -1 "$1" | jq -c '[.plan, .workload, .job, (.options | map_value
   grep -qx 'DIFFERENT DRIVER: "13.0" in BASE, "12.4" in NEW' out
   grep -qx 'DIFFERENT WORKLOAD: "builtin" in BASE, "delay" in NEW' out
   grep -qx 'different number of CPUs: 16 in BASE, 8 in NEW' out
+  file base.jsonl '.cpu_quota = 0.0' <<<'{}'
+  file new.jsonl '.cpu_quota = 0.5' <<<'{}'
+  compare 0
+  grep -qx 'different CPU quota: "none" in BASE, 0.5 in NEW' out
+  # jq may write both alike.
+  sed -i 's/"cpu_quota":[0-9.]*/"cpu_quota":0.0/' base.jsonl
+  sed -i 's/"cpu_quota":[0-9.]*/"cpu_quota":0/' new.jsonl
+  compare 0
+  absent 'CPU quota' out
+  file base.jsonl <<<'{}'
+  file new.jsonl '.gpu.name = "NVIDIA A100" | .driver = "12.4" | .workload.name = "delay" | .cpus = 8' <<<'{}'
   compare 0 -f csv
   grep -q 'DIFFERENT GPU' err
   compare 0 -f json
