@@ -51,9 +51,7 @@ static void add_stalled(struct text *text, const json_t *stalled)
 #define HOPELESS_REL 0.5
 #define HOPELESS_S 600.0
 
-/* A share in percent, upwards in the third digit: what is above the goal must not read as the goal.
- * Whole percents from 100 on. */
-static double percent_up(double share)
+double table_percent_up(double share)
 {
     double percent = 100.0 * share;
     double unit = pow(10.0, fmin(floor(log10(percent)) - 2.0, 0.0));
@@ -71,7 +69,7 @@ static void add_unconverged_closed(struct text *text, const json_t *point)
     if (isnan(reached))
         text_append(text, "too few iterations for an interval");
     else
-        text_append(text, "±%.10g%%", percent_up(reached));
+        text_append(text, "±%.10g%%", table_percent_up(reached));
     size_t done = json_array_size(rounds), left = (size_t)integer_at(point, "rounds_left");
     if (left > 0)
         /* What the others will come to is not known: there is nothing to advise. */

@@ -208,6 +208,9 @@ static void add_numbers(struct columns *table, const struct shown *shown, const 
     add_number(table, number_at(point, "throughput_ips"));
     if (isnan(interval))
         columns_cell(table, "?");
+    else if (strcmp(text_at(point, "status"), "unconverged") == 0)
+        /* As in the remark. */
+        columns_cell(table, "±%.10g%%", table_percent_up(interval));
     else
         columns_cell(table, "±%.1f%%", 100.0 * interval);
     add_number(table, number_at(latency, "p50") / 1e3);
