@@ -86,7 +86,7 @@ fits_a_screen() {
   [ "$(grep -c -- '--format' out)" -gt 2 ]
   refused "'frobnicate' is not a command, option or value that help knows: 'mpsweep help' lists" "$MPSWEEP" help frobnicate
   # A word of a table has little to do with a command that is spelled a little like it.
-  for word in sharp best; do
+  for word in sharp rest; do
     expect 1 "$MPSWEEP" help $word
     absent "mps start\|'tune'" err
   done
@@ -113,6 +113,11 @@ fits_a_screen() {
   done
   expect 0 "$MPSWEEP" help cpus
   [ "$(wc -l <out)" -eq 1 ]
+  local word
+  for word in observed inconclusive median drift unsteady stalled outliers binding Best remedy settings calls; do
+    expect 0 "$MPSWEEP" help "$word"
+    grep -qE "^  $word  " out
+  done
   # Words of one title need no quotes, and do not stand alone.
   expect 0 "$MPSWEEP" help too few workers
   grep -q '^  too few workers  ' out
