@@ -110,13 +110,15 @@ static char *trimmed(char *text)
     return text;
 }
 
-/* The choice that a mistyped word means, or NULL: at most half of its letters are wrong, since
- * choices are short, and 'far' does not mean 'near'. */
+/* The choice that a mistyped word means, or NULL: one that begins with it, or at most half of its
+ * letters are wrong, since choices are short, and 'far' does not mean 'near'. */
 static const char *nearest_choice(const struct option_choice *choices, const char *text)
 {
     const char *nearest = NULL;
     unsigned best = TEXT_NEAR + 1;
     for (; choices && choices->word; choices++) {
+        if (strlen(text) > 1 && strncmp(choices->word, text, strlen(text)) == 0)
+            return choices->word;
         unsigned distance = text_distance(text, choices->word);
         if (distance < best && 2 * (size_t)distance <= strlen(text)) {
             best = distance;

@@ -179,8 +179,12 @@ static void bad_values_are_named(void **state)
         {"active-thread-percentage", "30:70", "'30:70' is not a value"},
         {"bind", "naer",
          "'naer' is not a value of bind: it takes one of near|scatter|none; did you mean 'near'?"},
-        {"memory", "pinned,pageble", "'pageble' is not a value of memory: it takes one of "
-                                     "pinned|pageable; did you mean 'pageable'?"},
+        {"bind", "sc",
+         "'sc' is not a value of bind: it takes one of near|scatter|none; did you mean "
+         "'scatter'?"},
+        {"memory", "pinned,pageble",
+         "'pageble' is not a value of memory: it takes one of "
+         "pinned|pageable; did you mean 'pageable'?"},
         {"connections", "defualt", "from 1 to 32; did you mean 'default'?"},
         {"priority", "2", "from 0 to 1"},
         {"priority", "0/low", "'low' is not a value of priority"},
