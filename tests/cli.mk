@@ -65,6 +65,7 @@ cli_tests = \
     tests/cli/explain_emulated.bats \
     tests/cli/numa.bats \
     tests/cli/figures.bats \
+    tests/cli/heatmap.bats \
     tests/cli/mps_run.bats \
     tests/cli/explain.bats \
     tests/cli/tune_verdicts.bats \
