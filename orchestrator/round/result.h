@@ -114,7 +114,8 @@ struct round_result {
     double ci95_rel;
     double window_s;
     double steady_from_s; /* from the begin of the window */
-    double ready_s; /* from the first spawn, or the assignment, until all workers were ready */
+    double ready_s; /* from the first spawn, or the assignment, until all workers were ready; 0:
+                       never */
     double stop_s;  /* from the end of the window until all had parked, or ended */
     double skew_us; /* of the latest start */
     double fairness;

@@ -66,7 +66,8 @@ static enum status get_ready(struct round *round)
         return round_program_unready(round, (double)(clock_now_ns() - round->spawn_ns) / 1e9);
     if (status == STATUS_TIMEOUT)
         return unready(round);
-    round->result->ready_s = (double)(clock_now_ns() - round->spawn_ns) / 1e9;
+    if (status == STATUS_OK)
+        round->result->ready_s = (double)(clock_now_ns() - round->spawn_ns) / 1e9;
     return status;
 }
 

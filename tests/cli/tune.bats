@@ -360,6 +360,15 @@ tune_others() {
   points 'length >= 3 and all(.idle_processes // 0 | . == 0)' n.jsonl
 }
 
+@test "a program that does not start is tried in a few layouts, and its last words stand in one line" {
+  expect 4 "$MPSWEEP" tune --device emulated -q --budget 60s -o r.jsonl \
+    -- sh -c 'echo no configuration >&2; exit 3'
+  holds '.verdict == "none" and .ended == "failed"' r.jsonl
+  points 'length >= 3 and length <= 5 and any(.mps) and any(.processes > 1) and any(.threads > 1)' r.jsonl
+  [ "$(grep -c 'last words' out)" -eq 1 ]
+  grep -q '^no layout was found that works; threads 1×1, .*: failed: .* exited with status 3 before it was ready; its last words: no configuration$' out
+}
+
 @test "a program whose first window is too short for it gets a longer one" {
   needs_python
   cat >late.py <<'END'

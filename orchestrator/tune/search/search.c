@@ -141,28 +141,71 @@ static void add_all(const struct tune_search *search, struct tune_batch *batch)
             tune_add(batch, i, search->look_s);
 }
 
-/* One worker of a program alone: how long a start takes is not known yet, nor whether the program
- * has the threads of others. */
+/* What a program may need, or not bear, beside what each layout has. */
+#define TRAITS 4
+
+static bool trait_of(const struct tune_candidate *one, int trait)
+{
+    const bool traits[TRAITS] = {one->axes[TUNE_AXIS_MPS], one->processes > 1, one->threads > 1,
+                                 one->axes[TUNE_AXIS_BIND]};
+    return traits[trait];
+}
+
+/* How many of them are other ones than those of all that did not work. */
+static unsigned new_traits(const struct tune_search *search, size_t point)
+{
+    unsigned count = 0;
+    for (int trait = 0; trait < TRAITS; trait++) {
+        bool has = trait_of(&search->candidates[point], trait), is_new = true;
+        for (size_t i = 0; i < search->refused_count && is_new; i++)
+            is_new = trait_of(&search->candidates[search->refused[i]], trait) != has;
+        count += is_new;
+    }
+    return count;
+}
+
+/* Whether one shows more than the other of a program of which nothing is known to work: the less
+ * it differs from what did not, the more surely that is the reason. */
+static bool is_plainer(const struct tune_search *search, size_t one, size_t other)
+{
+    unsigned a = new_traits(search, one), b = new_traits(search, other);
+    return a != b ? a < b
+                  : tune_in_flight(&search->candidates[one]) <
+                        tune_in_flight(&search->candidates[other]);
+}
+
+/* Until something of a program works: one worker alone, since how long a start takes is not known
+ * yet, nor whether the program has the threads of others; then what differs from all that failed,
+ * in as little as can be. False: nothing does. */
 static bool add_first(const struct tune_search *search, struct tune_batch *batch)
 {
     size_t first = TUNE_NO_POINT;
-    if (!search->rules.program || search->known_count + search->refused_count > 0)
-        return false;
     for (size_t i = 0; i < search->count; i++)
-        if (!search->candidates[i].excluded && !search->candidates[i].outside &&
-            (first == TUNE_NO_POINT ||
-             tune_in_flight(&search->candidates[i]) < tune_in_flight(&search->candidates[first])))
+        if (search->states[i].knowledge == TUNE_UNTRIED && !search->candidates[i].excluded &&
+            !search->candidates[i].outside && new_traits(search, i) > 0 &&
+            (first == TUNE_NO_POINT || is_plainer(search, i, first)))
             first = i;
     if (first != TUNE_NO_POINT)
         tune_add(batch, first, search->look_s);
     return batch->count > 0;
 }
 
+/* A program that never got ready, however it was tried, does not work. One that did may do so with
+ * more workers, and what an earlier run showed may have been mended. */
+static bool is_unproved(const struct tune_search *search)
+{
+    bool unready = true;
+    for (size_t i = 0; i < search->refused_count; i++)
+        unready &= search->states[search->refused[i]].seen.unready;
+    return search->rules.program && search->known_count == 0 && unready &&
+           (search->refused_count == 0 || !search->rules.exhaustive);
+}
+
 static bool add_looks(struct tune_search *search, struct tune_batch *batch)
 {
     bool too_dear = false;
-    if (add_first(search, batch))
-        return true;
+    if (is_unproved(search))
+        return add_first(search, batch);
     if (search->rules.exhaustive) {
         add_all(search, batch);
         return batch->count > 0;
@@ -213,7 +256,7 @@ static bool fill(struct tune_search *search, struct tune_batch *batch)
     case TUNE_STAGE_FINAL:
         return tune_add_round(search, batch);
     case TUNE_STAGE_NAIVE:
-        return add_naive(search, batch);
+        return !is_unproved(search) && add_naive(search, batch);
     default:
         return false;
     }

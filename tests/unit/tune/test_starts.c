@@ -130,6 +130,79 @@ static void test_a_program_without_threads(void **state)
     assert_int_equal(rig.space[rig_judge().winner].threads, 1);
 }
 
+/* Notes the answers of a program of which nothing gets ready, but one kind of layout; returns how
+ * many layouts are tried until the search is over, or one of them works. */
+static unsigned tries_until(bool (*works)(const struct tune_candidate *one))
+{
+    const struct tune_costs costs = {.point_s = 0.2, .start_s = 2.0};
+    const struct tune_observation died = {.outcome = TUNE_FAILED, .unready = true};
+    struct tune_rules rules = rig_rules;
+    struct tune_batch batch;
+    unsigned tries = 0;
+    rules.program = true;
+    rig_make_space();
+    rig_begin(&rules);
+    for (bool worked = false; !worked; tries += batch.count > 0) {
+        tune_search_next(rig.search, 1000.0, &costs, &batch);
+        if (batch.count == 0)
+            break;
+        size_t point = batch.items[0].point;
+        worked = works(&rig.space[point]);
+        if (!worked)
+            tune_search_note(rig.search, point, &died);
+    }
+    assert_true(tries < 100);
+    return tries;
+}
+
+static bool never(const struct tune_candidate *one)
+{
+    (void)one;
+    return false;
+}
+
+static bool with_several_threads(const struct tune_candidate *one)
+{
+    return one->threads > 1;
+}
+
+static bool as_several_clients(const struct tune_candidate *one)
+{
+    return one->processes > 1 && one->axes[TUNE_AXIS_MPS];
+}
+
+/* One worker, MPS, several threads, several processes. */
+static void test_a_program_that_does_not_work(void **state)
+{
+    (void)state;
+    assert_int_equal(tries_until(never), 4);
+    assert_false(rig_judge().complete);
+    assert_int_equal(rig_judge().verdict, TUNE_NONE);
+    rig_end(state);
+    assert_in_range(tries_until(with_several_threads), 2, 4);
+}
+
+/* Neither what got ready, nor what was refused, shows that there is no layout. */
+static void test_a_program_that_fails_late_goes_on(void **state)
+{
+    (void)state;
+    const struct tune_costs costs = {.point_s = 0.2, .start_s = 2.0};
+    const struct tune_observation late = {.outcome = TUNE_FAILED};
+    struct tune_rules rules = rig_rules;
+    struct tune_batch batch;
+    rules.program = true;
+    rig_make_space();
+    rig_begin(&rules);
+    for (rig.steps = 0; rig.steps < 20; rig.steps++) {
+        tune_search_next(rig.search, 1000.0, &costs, &batch);
+        assert_int_equal(batch.count, 1);
+        if (as_several_clients(&rig.space[batch.items[0].point]))
+            return;
+        tune_search_note(rig.search, batch.items[0].point, &late);
+    }
+    fail();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -137,6 +210,8 @@ int main(void)
         cmocka_unit_test_teardown(test_what_is_open_takes_a_larger_budget, rig_end),
         cmocka_unit_test_teardown(test_finalists_share_a_start, rig_end),
         cmocka_unit_test_teardown(test_a_program_without_threads, rig_end),
+        cmocka_unit_test_teardown(test_a_program_that_does_not_work, rig_end),
+        cmocka_unit_test_teardown(test_a_program_that_fails_late_goes_on, rig_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
