@@ -186,6 +186,10 @@ static void print_p99(const struct tune *tune, const json_t *object, double limi
         printf(", of %lld iterations; an upper end takes %d, and a longer --budget has longer "
                "windows",
                iterations, HISTOGRAM_LEAST_P99);
+    else if (!holds && p99_us <= limit_us)
+        printf(", of %lld iterations, of which those near each other are alike: an upper end takes "
+               "more, and a longer --budget has longer windows",
+               iterations);
     else if (!holds)
         fputs(", of which no upper end is known", stdout);
     if (limit_us > 0.0)

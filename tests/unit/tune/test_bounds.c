@@ -109,6 +109,29 @@ static void test_finals_go_on_while_the_percentile_is_unsure(void **state)
     assert_int_equal(rounds_until_sure(&limited, 100), 32);
 }
 
+/* Of 400 iterations/s: windows of 0.25 s would hold 100. */
+static void test_finals_hold_what_bounds_a_percentile(void **state)
+{
+    (void)state;
+    struct tune_rules limited = rig_rules;
+    struct tune_batch batch;
+    const struct tune_observation seen = {
+        .value = 400.0, .low = 380.0, .high = 420.0, .ips = 400.0, .p99_us = 3000.0};
+    limited.max_p99_us = 9000.0;
+    limited.final_s = 0.25;
+    rig_make_space();
+    rig.count = 1;
+    rig_begin(&limited);
+    do {
+        tune_search_next(rig.search, 1000.0, &rig_cheap, &batch);
+        assert_int_equal(batch.count, 1);
+        tune_search_note(rig.search, 0, &seen);
+        assert_true(++rig.steps < 100);
+    } while (batch.stage < TUNE_STAGE_FINAL);
+    double iterations = limited.rounds_least * seen.ips * batch.items[0].window_s;
+    assert_in_range(iterations, 1400, 1600);
+}
+
 /* A percentile of 800 us that may be that much; the first points are the faster ones. */
 static void note_latency(size_t point, double p99_high_us)
 {
@@ -519,6 +542,7 @@ int main(void)
         cmocka_unit_test_teardown(test_a_limit_that_no_layout_meets, rig_end),
         cmocka_unit_test_teardown(test_a_percentile_without_upper_bound_meets_nothing, rig_end),
         cmocka_unit_test_teardown(test_finals_go_on_while_the_percentile_is_unsure, rig_end),
+        cmocka_unit_test_teardown(test_finals_hold_what_bounds_a_percentile, rig_end),
         cmocka_unit_test_teardown(test_short_finals_keep_who_surely_meets_the_limit, rig_end),
         cmocka_unit_test_teardown(test_a_winner_surely_has_the_cpus, rig_end),
         cmocka_unit_test_teardown(test_what_takes_too_many_cpus_is_not_tried, rig_end),
