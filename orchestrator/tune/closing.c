@@ -9,21 +9,28 @@
 #include "orchestrator/results/point.h"
 #include "orchestrator/tune/internal.h"
 
-/* "hybrid 8×2, pinned: 3218 iterations/s (95%: 3190 to 3240), p99 5.01 ms" */
-static void write_winner(const json_t *record, const json_t *winner, FILE *out)
+/* "hybrid 8×2, pinned: 3218 iterations/s (95%: 3190 to 3240), p99 5.01 ms", or the rate that it
+ * holds, with the latency of that. */
+static void write_winner(const struct tune *tune, const json_t *winner, FILE *out)
 {
     char text[32];
+    const json_t *record = tune->record;
     double low = number_in(winner, "ci95", 0), high = number_in(winner, "ci95", 1);
-    fprintf(out, "%s: %s iterations/s", text_at(winner, "what"),
-            text_number(number_at(winner, "throughput_ips"), text, sizeof text));
-    if (strcmp(text_at(record, "objective"), "throughput") == 0 && isfinite(low) &&
-        isfinite(high)) {
-        fprintf(out, " (95%%: %s", text_number(low, text, sizeof text));
-        fprintf(out, " to %s)", text_number(high, text, sizeof text));
+    fprintf(out, "%s: ", text_at(winner, "what"));
+    if (json_object_get(record, "goal")) {
+        tune_write_rate(tune, winner, out);
+    } else {
+        fprintf(out, "%s iterations/s",
+                text_number(number_at(winner, "throughput_ips"), text, sizeof text));
+        if (strcmp(text_at(record, "objective"), "throughput") == 0 && isfinite(low) &&
+            isfinite(high)) {
+            fprintf(out, " (95%%: %s", text_number(low, text, sizeof text));
+            fprintf(out, " to %s)", text_number(high, text, sizeof text));
+        }
+        if (number_at(winner, "p99_us") > 0.0)
+            fprintf(out, ", p99 %s ms",
+                    text_number(number_at(winner, "p99_us") / 1e3, text, sizeof text));
     }
-    if (number_at(winner, "p99_us") > 0.0)
-        fprintf(out, ", p99 %s ms",
-                text_number(number_at(winner, "p99_us") / 1e3, text, sizeof text));
     bool open = json_is_true(json_object_get(json_object_get(record, "unfinished"), "open"));
     if (open)
         fputs("; another one may be as good", out);
@@ -38,7 +45,7 @@ static char *best_text(const struct tune *tune)
     if (!text_stream_open(&out))
         return NULL;
     if (json_is_object(winner))
-        write_winner(tune->record, winner, out.file);
+        write_winner(tune, winner, out.file);
     else if (json_is_object(json_object_get(tune->record, "closest")))
         fputs("none: no layout was found that surely meets the constraints", out.file);
     else

@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#include <stdio.h>
+
 #include "orchestrator/campaign/campaign.h"
 #include "orchestrator/round/measurement.h"
 #include "orchestrator/tune/search/costs.h"
@@ -173,6 +175,9 @@ char *tune_again_words(const struct tune *tune, double budget_s);
 
 /* On standard output, in the format asked for. footer may be NULL. */
 void tune_print(const struct tune *tune, const json_t *footer);
+
+/* The rate that was searched for, with its latency and the limit of that. */
+void tune_write_rate(const struct tune *tune, const json_t *winner, FILE *out);
 
 /* -- closing.c -- */
 

@@ -176,6 +176,24 @@ static json_t *unfinished_object(const struct tune *tune, const struct tune_judg
     return object;
 }
 
+/* Layouts whose rate was not searched, since they do not hold the best one's; NULL: there are none.
+ */
+static json_t *cut_short_object(const struct tune *tune)
+{
+    int count = 0;
+    double below_ips = 0.0;
+    for (size_t i = 0; i < tune->space.plan.count; i++) {
+        const json_t *record = record_of(tune, i);
+        const json_t *rate = json_object_get(record, "rate");
+        double to_beat_ips = number_at(rate, "to_beat_ips");
+        if (!(to_beat_ips > 0.0) || strcmp(text_at(record, "status"), "infeasible") != 0)
+            continue;
+        count++;
+        below_ips = fmax(below_ips, fmin(to_beat_ips, number_at(rate, "capacity_ips")));
+    }
+    return count ? json_pack("{s:i, s:f}", "count", count, "below_ips", below_ips) : NULL;
+}
+
 static const char *ending_of(const struct tune *tune, const struct tune_judgement *judgement)
 {
     if (tune->interrupted)
@@ -206,6 +224,7 @@ static void add_winner(const struct tune *tune, json_t *record,
                                       "rel", record_real_or_null(judgement->margin), "ci95",
                                       record_real_or_null(judgement->margin_low),
                                       record_real_or_null(judgement->margin_high)));
+    json_add(record, json_pack("{s:o*}", "cut_short", cut_short_object(tune)));
     if (add_scaling(tune, record, judgement->winner))
         add_limits(tune, record, judgement->winner);
 }

@@ -125,7 +125,7 @@ static void print_table(const struct tune *tune)
 
 /* -- in words ---------------------------------------------------------------------------------- */
 
-static void print_value(const json_t *winner, const char *objective)
+static void print_value(const json_t *winner, const char *objective, bool searched)
 {
     char text[32];
     double value = number_at(winner, "value");
@@ -142,8 +142,9 @@ static void print_value(const json_t *winner, const char *objective)
     printf("%s %s", number(value, text, sizeof text),
            strcmp(objective, "throughput") == 0 ? "iterations/s" : "iterations/J");
     if (known) {
-        printf(" (95%%: %s", number(low, text, sizeof text));
-        printf(" to %s)", number(high, text, sizeof text));
+        printf(" (%s%s", searched ? "" : "95%: ", number(low, text, sizeof text));
+        printf(" to %s%s)", number(high, text, sizeof text),
+               searched ? ", a step of the search" : "");
     }
 }
 
@@ -157,6 +158,24 @@ static void print_luck(const struct tune *tune, const json_t *margin)
         number_at(next, "throughput_ips") > number_at(winner, "throughput_ips"))
         puts("the next did more in the search; finals decide: the highest of many looks is often "
              "luck");
+}
+
+/* They have no rate of their own, and so no part in the margin. */
+static void print_cut_short(const struct tune *tune)
+{
+    const json_t *cut = json_object_get(tune->record, "cut_short");
+    double below = number_at(cut, "below_ips");
+    double value = number_at(json_object_get(tune->record, "winner"), "value");
+    bool one = integer_at(cut, "count") == 1;
+    char text[32];
+    if (!cut)
+        return;
+    printf("%d other%s cut short: %s not hold %s/s, ", (int)integer_at(cut, "count"),
+           one ? " was" : "s were", one ? "it does" : "they do", number(below, text, sizeof text));
+    if (value > below)
+        printf("and the best holds at least %.1f%% more\n", 100.0 * (value / below - 1.0));
+    else
+        puts("and the best may hold no more");
 }
 
 static void print_margin(const struct tune *tune)
@@ -201,20 +220,17 @@ static void print_p99(const struct tune *tune, const json_t *object, double limi
     putchar('\n');
 }
 
-/* The rate that was searched for, with its latency and the limit of that. */
-static void print_rate(const struct tune *tune, const json_t *winner)
+void tune_write_rate(const struct tune *tune, const json_t *winner, FILE *out)
 {
     const json_t *record = tune->campaign.records[integer_at(winner, "point")];
     const json_t *goal = json_object_get(tune->record, "goal");
     const char *percentile = text_at(goal, "percentile");
     char rate[32], latency[32], limit[32];
-    if (!goal)
-        return;
-    printf("holds %s/s of an open loop with a %s of %s; the limit is %s\n",
-           number(number_at(winner, "rate_ips"), rate, sizeof rate), percentile,
-           rate_time_text(1e3 * number_at(json_object_get(record, "latency_us"), percentile),
-                          latency, sizeof latency),
-           rate_time_text(1e3 * number_at(goal, "us"), limit, sizeof limit));
+    fprintf(out, "holds %s/s of an open loop with a %s of %s; the limit is %s",
+            number(number_at(winner, "rate_ips"), rate, sizeof rate), percentile,
+            rate_time_text(1e3 * number_at(json_object_get(record, "latency_us"), percentile),
+                           latency, sizeof latency),
+            rate_time_text(1e3 * number_at(goal, "us"), limit, sizeof limit));
 }
 
 static void print_cpus(const struct tune *tune, const json_t *object)
@@ -325,18 +341,22 @@ static void print_winner(const struct tune *tune, double limit_us)
         print_unfinished(record, objective);
     printf("best layout%s for %s: %s\n", unfinished ? " so far," : "",
            json_object_get(record, "goal") ? "the rate" : objective, text_at(winner, "what"));
-    print_value(winner, objective);
+    print_value(winner, objective, json_object_get(record, "goal") != NULL);
     if (integer_at(winner, "rounds") >= 2)
         printf(", %d rounds with fresh processes\n", (int)integer_at(winner, "rounds"));
     else
         puts(", from a single window: there was no time for more");
-    print_rate(tune, winner);
+    if (json_object_get(record, "goal")) {
+        tune_write_rate(tune, winner, stdout);
+        putchar('\n');
+    }
     print_gpus(tune, winner);
     if (equal > 1)
         printf("%zu other%s as good, as far as the data show\n", equal - 1,
                equal > 2 ? "s are" : " is");
     print_reason(tune, winner);
     print_margin(tune);
+    print_cut_short(tune);
     if (limit_us > 0.0)
         print_p99(tune, winner, limit_us, true);
     print_cpus(tune, winner);

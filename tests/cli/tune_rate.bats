@@ -48,6 +48,13 @@ finds_four_and_cuts_one_short() {
   judged finds_four_and_cuts_one_short --kernels 5 --bytes 64K -l threads:4,1
   grep -qE '^best layout.* for the rate: threads 1×4' out
   grep -qE '^holds [0-9.]+/s of an open loop with a p99 of [0-9.]+ m?s; the limit is 200 ms$' out
+  grep -qE '^1 other was cut short: it does not hold [0-9.]+/s, and the best (holds at least [0-9.]+% more|may hold no more)$' out
+  jq -se '(map(select(.type == "tune"))[0].cut_short) as $cut
+    | map(select(.type == "point" and .status == "infeasible")) | length == $cut.count
+      and all([.rate.to_beat_ips, .rate.capacity_ips // infinite] | min == $cut.below_ips)' r.jsonl
+  # The figures of the line are those of the rate, as above.
+  [ "$(sed -n 's/^Best .*: \(holds .*ms\).*/\1/p' out)" = "$(grep '^holds ' out)" ]
+  absent '^Best .*iterations/s' out
   holds '.winner.options | test("--rate [0-9.]+ ") and (test("max-under") | not)'
   expect 0 "$MPSWEEP" emit r.jsonl --format env -o deployed
   grep -q 'threads 1×4' out
