@@ -128,3 +128,29 @@ void calibration_pretend(struct calibration *calibration)
             set_figure(calibration, parts[i].all, 1.0);
     }
 }
+
+#define US_PER_S 1e6
+
+/* One that sleeps needs less of a CPU, however much it launches. */
+#define AWAKE_CPUS 0.5
+
+static double auto_cpus(const struct calibration *calibration)
+{
+    return calibration->single_spin_cpu_us * calibration->single_stream_ips / US_PER_S;
+}
+
+static bool auto_sleeps(const struct calibration *calibration)
+{
+    double cpus = auto_cpus(calibration);
+    return cpus > 0.0 && cpus < AWAKE_CPUS;
+}
+
+bool calibration_waits_awake(const struct calibration *calibration, enum work_schedule schedule)
+{
+    return schedule == SCHEDULE_SPIN || (schedule == SCHEDULE_AUTO && !auto_sleeps(calibration));
+}
+
+double calibration_awake_cpus(const struct calibration *calibration)
+{
+    return auto_sleeps(calibration) ? 1.0 : auto_cpus(calibration);
+}

@@ -78,7 +78,8 @@ struct calibration {
      * up all others of its process until its own stream gets to it. */
     double process_unsynced_ips, process_pageable_graph_ips;
 
-    /* As single_stream_cpu_us, but waiting awake (schedule spin). */
+    /* As single_stream_cpu_us, but with the driver's own choice, which is to wait awake (schedule
+     * auto). */
     double single_spin_cpu_us;
 
     /* Pinned memory, launches by stream, one process with a queue for each of crowd_workers
@@ -130,6 +131,13 @@ bool calibration_take(struct calibration *to, const struct calibration *from,
 /* Gives each part that was not measured a value, so that calibration_take() finds it: to reckon
  * what will be there once a calibration has been made. */
 void calibration_pretend(struct calibration *calibration);
+
+/* Whether threads wait awake: with auto as one alone was seen to. CUDA spins there, or yields once
+ * there are more contexts than CPUs; the emulated driver sleeps. */
+bool calibration_waits_awake(const struct calibration *calibration, enum work_schedule schedule);
+
+/* The share of a CPU that a thread needs that waits awake; 0: not known. */
+double calibration_awake_cpus(const struct calibration *calibration);
 
 /* Blocks of a kernel that get something to work on. */
 unsigned long long calibration_busy_blocks(const struct work *work);

@@ -249,9 +249,8 @@ static double cpu_ceiling(const struct explain_point *point, const struct calibr
 {
     double us = cpu_us(point, calibration);
     double ips = us > 0.0 ? calibration->cpus * US_PER_S / us : 0.0;
-    /* CUDA's choice is to spin as long as a process has fewer contexts than there are CPUs. */
-    bool spins = point->schedule == SCHEDULE_SPIN || point->schedule == SCHEDULE_AUTO;
-    double on_cpu = calibration->single_spin_cpu_us * calibration->single_stream_ips / US_PER_S;
+    bool spins = calibration_waits_awake(calibration, point->schedule);
+    double on_cpu = calibration_awake_cpus(calibration);
     if (!spins || ceiling_polls(point) || on_cpu <= 0.0 ||
         ceiling_threads(point) <= calibration->cpus)
         return ips;

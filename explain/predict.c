@@ -25,10 +25,9 @@ struct expected {
     struct curve paged, unpaged; /* launched by stream over MPS */
 };
 
-static bool is_awake(const struct explain_point *point)
+static bool is_awake(const struct explain_point *point, const struct calibration *calibration)
 {
-    return point->schedule == SCHEDULE_SPIN || point->schedule == SCHEDULE_AUTO ||
-           ceiling_polls(point);
+    return calibration_waits_awake(calibration, point->schedule) || ceiling_polls(point);
 }
 
 /* Whether threads launch kernel by kernel for several streams each. */
@@ -361,7 +360,7 @@ static void from_runs(const struct explain_point *point, const struct calibratio
 {
     struct explain_point one = *point;
     struct expected expected = {
-        .point = &one, .calibration = calibration, .awake = is_awake(point)};
+        .point = &one, .calibration = calibration, .awake = is_awake(point, calibration)};
     if (!point->mps)
         one.processes = 1;
     make_curves(&expected);

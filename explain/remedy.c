@@ -235,7 +235,7 @@ static void spare_cpus(const struct explain_point *before, struct remedy *remedy
                        const struct calibration *calibration, const struct budget *budget)
 {
     struct explain_point *point = &remedy->point;
-    bool spins = point->schedule == SCHEDULE_AUTO || point->schedule == SCHEDULE_SPIN;
+    bool spins = calibration_waits_awake(calibration, point->schedule);
     bool adds = remedy->kind == REMEDY_WORKERS;
     if (!is_crowded(point, calibration))
         return;

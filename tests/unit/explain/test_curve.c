@@ -1,4 +1,5 @@
 /* Predictions from the runs of a calibration, on machines that follow simple laws. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -98,6 +99,31 @@ static void spinning_takes_cpus(void **state)
     assert_true(awake < 1.3 * CPUS / (0.9 * ALONE_S));
     point.schedule = SCHEDULE_BLOCK;
     assert_true(predict_ips(&point, &calibration) > 1.1 * awake);
+}
+
+/* As on the emulated GPU: with the driver's own choice one alone used little of a CPU. */
+static void auto_may_sleep(void **state)
+{
+    (void)state;
+    struct calibration calibration = example();
+    struct explain_point crowd = point_of(false, 1, 2 * CPUS);
+    struct ceilings ceilings;
+    crowd.launch = LAUNCH_GRAPH;
+    struct explain_point asleep = crowd, awake = crowd;
+    asleep.schedule = SCHEDULE_BLOCK;
+    awake.schedule = SCHEDULE_SPIN;
+    calibration.single_spin_cpu_us = 0.9e6 / calibration.single_stream_ips;
+    assert_near(&crowd, predict_ips(&awake, &calibration), 1e-6);
+    double of_spinning = predict_ips(&awake, &calibration);
+    calibration.single_spin_cpu_us = 0.1e6 / calibration.single_stream_ips;
+    assert_true(fabs(predict_ips(&crowd, &calibration) - predict_ips(&asleep, &calibration)) < 1.0);
+    assert_true(predict_ips(&crowd, &calibration) > 1.1 * of_spinning);
+    assert_true(fabs(predict_ips(&awake, &calibration) - of_spinning) < 1.0);
+    ceilings_compute(&crowd, &calibration, &ceilings);
+    double of_crowd = ceilings.ips[CEILING_CPUS];
+    ceilings_compute(&awake, &calibration, &ceilings);
+    assert_true(of_crowd == 0.0 || of_crowd > ceilings.ips[CEILING_CPUS]);
+    assert_true(fabs(ceilings.ips[CEILING_CPUS] - 2.0 * CPUS * calibration.single_graph_ips) < 0.1);
 }
 
 static void a_thread_that_polls(void **state)
@@ -293,6 +319,7 @@ int main(void)
         cmocka_unit_test(rows_in_queues),
         cmocka_unit_test(queues_of_threads_that_spin),
         cmocka_unit_test(spinning_takes_cpus),
+        cmocka_unit_test(auto_may_sleep),
         cmocka_unit_test(a_thread_that_polls),
         cmocka_unit_test(turns_of_processes),
         cmocka_unit_test(turns_of_graphs),
