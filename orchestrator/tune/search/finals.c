@@ -31,9 +31,9 @@
 #define FAR_BELOW 2.0
 
 /* Iterations that it takes to bound a 99th percentile from above: where they are independent, three
- * rounds of a third of them have bounds in 95 of 100 cases, as a window counts for about half as
- * many as it seems to hold (round/percentiles.c). And how much longer than otherwise a window of
- * the finals may be for them. */
+ * rounds of a third of them have bounds in nine of ten cases, as a window counts for about half as
+ * many as it seems to hold (tests/unit/round/test_percentiles.c). And how much longer than
+ * otherwise a window of the finals may be for them. */
 #define PERCENTILE_SAMPLES 1500.0
 #define LONGEST_FINAL 8.0
 

@@ -175,6 +175,28 @@ static void equal_latencies_are_known(void **state)
     latency_blocks_release(&blocks);
 }
 
+/* The share of three rounds with that number of iterations in all that have bounds of p99. There is
+ * hardly any load, and iterations do not wait for each other. */
+static double known_of_three(unsigned all)
+{
+    const unsigned trials = 200;
+    struct outcome outcome = {0};
+    for (unsigned i = 0; i < trials; i++)
+        look(EXPONENTIAL, 1e-6, all / 3, 3, 0.0, &outcome);
+    return (double)outcome.known / trials;
+}
+
+/* The finals of a tune are so long (tune/search/finals.c). */
+static void bounds_take_more_than_their_ranks(void **state)
+{
+    (void)state;
+    double few = known_of_three(500), more = known_of_three(800), most = known_of_three(1500);
+    printf(
+        "three rounds of 500, 800 and 1500 iterations have bounds in %.0f%%, %.0f%% and %.0f%%\n",
+        100.0 * few, 100.0 * more, 100.0 * most);
+    assert_true(few < 0.2 && more < 0.6 && most > 0.85);
+}
+
 static int make(void **state)
 {
     (void)state;
@@ -195,6 +217,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(bounds_hold_at_any_load),
         cmocka_unit_test(independent_ones_have_bounds),
         cmocka_unit_test(equal_latencies_are_known),
+        cmocka_unit_test(bounds_take_more_than_their_ranks),
     };
     if (argc > 1)
         runs = (unsigned)strtoul(argv[1], NULL, 10);
