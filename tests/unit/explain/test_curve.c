@@ -126,6 +126,26 @@ static void auto_may_sleep(void **state)
     assert_true(fabs(ceilings.ips[CEILING_CPUS] - 2.0 * CPUS * calibration.single_graph_ips) < 0.1);
 }
 
+/* A run of many streams is not much slower than one alone: few of them are not faster for it. */
+static void predictions_keep_below_ceilings(void **state)
+{
+    (void)state;
+    struct calibration calibration = example();
+    struct explain_point point = point_of(false, 1, 1);
+    add_run(&calibration,
+            (struct calibration_run){
+                .processes = 1, .threads = 1, .streams = 32, .launch = LAUNCH_GRAPH},
+            0.85 * ALONE_S);
+    point.launch = LAUNCH_GRAPH;
+    for (point.streams = 2; point.streams <= 256; point.streams *= 2) {
+        struct ceilings ceilings;
+        ceilings_compute(&point, &calibration, &ceilings);
+        double ips = predict_ips(&point, &calibration);
+        assert_true(ips > 0.0 && ips <= 1.000001 * ceilings.ips[CEILING_WORKERS]);
+        assert_true(ips <= 1.000001 * ceilings.ips[CEILING_ARITHMETIC]);
+    }
+}
+
 static void a_thread_that_polls(void **state)
 {
     (void)state;
@@ -320,6 +340,7 @@ int main(void)
         cmocka_unit_test(queues_of_threads_that_spin),
         cmocka_unit_test(spinning_takes_cpus),
         cmocka_unit_test(auto_may_sleep),
+        cmocka_unit_test(predictions_keep_below_ceilings),
         cmocka_unit_test(a_thread_that_polls),
         cmocka_unit_test(turns_of_processes),
         cmocka_unit_test(turns_of_graphs),

@@ -215,6 +215,7 @@ static void pageable_memory_is_not_faster(void **state)
         if (run->memory == MEMORY_PINNED && run->processes == 1 && run->threads == 4)
             run->ips = 4.0 / crowded_s;
     }
+    derive_figures(&calibration);
     point.memory = MEMORY_PAGEABLE;
     assert_near_by(&point, &calibration, 4.0 / (crowded_s + 0.1 * ALONE_S), 0.03);
 }
