@@ -1,5 +1,6 @@
 #include "explain/binding.h"
 
+#include <math.h>
 #include <stddef.h>
 
 #include "explain/network.h"
@@ -7,6 +8,13 @@
 
 /* Less than this share of a ceiling lost by waiting does not make another one the limit. */
 #define MUCH_LOST 0.15
+
+/* Calibrations are good to a few percent. */
+#define PASSED 1.05
+
+/* A point that does less than this share of what would be the next ceiling is not limited by it:
+ * the one that it passes, with a figure that is too low, still is the nearest that is known. */
+#define NEAR 0.5
 
 /* A line is worth a word where twice as fast a one gives at least this. */
 #define LEAST_RELIEF 1.01
@@ -33,21 +41,46 @@ static enum ceiling_kind find_line(const struct explain_point *point,
     return found;
 }
 
+static bool passes(const struct explain_point *point, double ceiling_ips)
+{
+    return ceiling_ips > 0.0 && point->measured_ips >= PASSED * ceiling_ips &&
+           point->measured_low_ips > ceiling_ips;
+}
+
+/* The ceilings that hold: without those that the point passes, if one is left that is near. */
+static void find_holding(const struct explain_point *point, const struct ceilings *ceilings,
+                         struct ceilings *out)
+{
+    *out = *ceilings;
+    for (int i = 0; i < CEILING_KINDS; i++)
+        if (i != CEILING_TIME_SLICING && passes(point, out->ips[i]))
+            out->ips[i] = 0.0;
+    enum ceiling_kind lowest = ceilings_lowest(out);
+    if (lowest == CEILING_KINDS || point->measured_ips < NEAR * out->ips[lowest])
+        *out = *ceilings;
+}
+
 void binding_find(const struct explain_point *point, const struct calibration *calibration,
                   const struct ceilings *ceilings, struct binding *out)
 {
-    enum ceiling_kind lowest = ceilings_lowest(ceilings);
-    struct binding binding = {.kind = lowest, .waits_for = CEILING_KINDS};
+    struct ceilings holding;
+    find_holding(point, ceilings, &holding);
+    enum ceiling_kind lowest = ceilings_lowest(&holding), of_all = ceilings_lowest(ceilings);
+    struct binding binding = {
+        .kind = lowest, .lowest = lowest, .passed = CEILING_KINDS, .waits_for = CEILING_KINDS};
     double expected = predict_ips(point, calibration);
-    if (lowest != CEILING_KINDS && expected > 0.0)
-        binding.waits_for = find_line(point, calibration, ceilings);
+    if (of_all != CEILING_KINDS && passes(point, ceilings->ips[of_all]))
+        binding.passed = of_all;
+    /* How long workers wait follows from figures of which one is wrong. */
+    else if (lowest != CEILING_KINDS && expected > 0.0)
+        binding.waits_for = find_line(point, calibration, &holding);
     if (binding.waits_for != CEILING_KINDS) {
-        double limit = ceilings->ips[lowest], line = ceilings->ips[binding.waits_for];
+        double limit = holding.ips[lowest], line = holding.ips[binding.waits_for];
         bool of_those_who_never_wait = lowest == CEILING_WORKERS || lowest == CEILING_QUEUES;
-        binding.lost = 1.0 - expected / limit;
+        binding.lost = fmax(1.0 - fmax(expected, point->measured_ips) / limit, 0.0);
         if (of_those_who_never_wait && binding.lost > MUCH_LOST && line / limit < limit / expected)
             binding.kind = binding.waits_for;
     }
-    binding.next = ceilings_next(ceilings, binding.kind);
+    binding.next = ceilings_next(&holding, binding.kind);
     *out = binding;
 }

@@ -36,6 +36,9 @@ struct explain_point {
     /* What it was measured to do, where that is more than its queues allow threads that launch long
      * rows: then they launch in turns. 0: nothing of the kind is known. */
     double passed_ips;
+    /* What it was measured to do, and the lower end of its interval; 0: it was not, as of a point
+     * that a remedy would make. */
+    double measured_ips, measured_low_ips;
 };
 
 enum ceiling_kind {

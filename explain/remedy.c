@@ -29,12 +29,12 @@ static const struct {
     enum remedy_kind tried[4]; /* all of them, or up to REMEDY_NONE */
     const char *otherwise;
 } against[CEILING_KINDS] = {
-    [CEILING_WORKERS] = {{REMEDY_WORKERS}, "more workers would run into the next ceiling at once"},
+    [CEILING_WORKERS] = {{REMEDY_WORKERS}, "more workers would mostly wait at the next ceiling"},
     [CEILING_TIME_SLICING] = {{REMEDY_MPS}, "over MPS the next ceiling is as low"},
     [CEILING_QUEUES] = {{REMEDY_CONNECTIONS, REMEDY_HYBRID, REMEDY_PROCESSES, REMEDY_GRAPH},
                         "more queues do not fit, or the next ceiling is as low"},
     [CEILING_POLLING] = {{REMEDY_THREADS, REMEDY_PINNED, REMEDY_GRAPH},
-                         "more threads would run into the next ceiling at once, or there are no "
+                         "more threads would mostly wait at the next ceiling, or there are no "
                          "more CPUs"},
     [CEILING_PROCESS_LAUNCH] = {{REMEDY_PROCESSES, REMEDY_GRAPH}, FEWER_KERNELS},
     [CEILING_GPU_LAUNCH] = {{REMEDY_GRAPH}, FEWER_KERNELS},
@@ -84,14 +84,20 @@ static void widen(struct explain_point *point, const struct budget *budget)
     }
 }
 
-static enum ceiling_kind limit_of(const struct explain_point *point,
-                                  const struct calibration *calibration)
+static struct binding binding_of(const struct explain_point *point,
+                                 const struct calibration *calibration)
 {
     struct ceilings ceilings;
     struct binding binding;
     ceilings_compute(point, calibration, &ceilings);
     binding_find(point, calibration, &ceilings, &binding);
-    return binding.kind;
+    return binding;
+}
+
+static enum ceiling_kind limit_of(const struct explain_point *point,
+                                  const struct calibration *calibration)
+{
+    return binding_of(point, calibration).kind;
 }
 
 /* Twice as many workers: streams of threads that poll, else processes or threads. */
@@ -374,9 +380,11 @@ static void try_all(enum ceiling_kind kind, const struct explain_point *point,
 {
     double now = base_of(point, calibration);
     for (size_t i = 0; i < sizeof against[0].tried / sizeof against[0].tried[0]; i++) {
-        struct remedy remedy = {.kind = against[kind].tried[i], .point = *point};
+        struct remedy remedy = {.kind = against[kind].tried[i], .point = *point, .tried = true};
+        remedy.point.measured_ips = remedy.point.measured_low_ips = 0.0;
         if (remedy.kind == REMEDY_NONE || !apply(remedy.kind, &remedy.point, calibration, budget))
             continue;
+        best->tried = true;
         spare_cpus(point, &remedy, calibration, budget);
         if (remedy.kind == REMEDY_WORKERS && ceiling_polls(&remedy.point))
             remedy.kind = REMEDY_STREAMS;
@@ -398,10 +406,8 @@ void remedy_find(const struct explain_point *point, const struct calibration *ca
 {
     struct budget budget = budget_of(limits);
     struct remedy best = {.kind = REMEDY_NONE, .then = CEILING_KINDS};
-    struct ceilings ceilings;
-    enum ceiling_kind limit = limit_of(point, calibration);
-    ceilings_compute(point, calibration, &ceilings);
-    enum ceiling_kind lowest = ceilings_lowest(&ceilings);
+    struct binding binding = binding_of(point, calibration);
+    enum ceiling_kind limit = binding.kind;
     *out = best;
     if (limit == CEILING_KINDS || predict_ips(point, calibration) <= 0.0)
         return;
@@ -411,8 +417,11 @@ void remedy_find(const struct explain_point *point, const struct calibration *ca
     else
         try_all(limit, point, calibration, &budget, &best);
     /* A line that cannot be made shorter may still be a little below its ceiling. */
-    if (best.kind == REMEDY_NONE && lowest != limit)
-        try_all(lowest, point, calibration, &budget, &best);
+    if (best.kind == REMEDY_NONE && binding.lowest != limit)
+        try_all(binding.lowest, point, calibration, &budget, &best);
+    /* That its figure is too low does not show that it is far away. */
+    if (binding.passed != CEILING_KINDS && binding.passed != limit)
+        try_all(binding.passed, point, calibration, &budget, &best);
     if (best.kind == REMEDY_NONE) {
         snprintf(best.advice, sizeof best.advice, "%s%s", against[limit].otherwise,
                  limit == CEILING_CPUS && ceiling_gpus(point) > 1

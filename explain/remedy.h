@@ -34,7 +34,8 @@ enum remedy_kind {
 #define REMEDY_ADVICE 320
 
 struct remedy {
-    enum remedy_kind kind;      /* REMEDY_NONE: the other fields but advice are not set */
+    enum remedy_kind kind;      /* REMEDY_NONE: the other fields but tried and advice are not set */
+    bool tried;                 /* something could be changed, whether it gives enough or not */
     struct explain_point point; /* the point with the remedy applied */
     double predicted_ips;       /* of that point */
     double gain; /* against what is predicted of the point as it is, or what it has passed */

@@ -252,7 +252,7 @@ const char *binding_reason(const struct binding *binding, const struct ceilings 
                            const struct explain_point *point, const struct calibration *calibration,
                            char *text, size_t size)
 {
-    enum ceiling_kind lowest = ceilings_lowest(ceilings);
+    enum ceiling_kind lowest = binding->lowest;
     char number[32];
     ceiling_reason(binding->kind, point, calibration, text, size);
     struct text out = {.at = text, .size = size, .length = strlen(text)};

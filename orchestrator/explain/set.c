@@ -65,6 +65,9 @@ enum status explain_set_make(const json_t *header, const json_t *points, struct 
         }
         point->record = record;
         point->measured_ips = json_number_value(json_object_get(record, "throughput_ips"));
+        point->point.measured_ips = point->measured_ips;
+        point->point.measured_low_ips =
+            point->measured_ips * (1.0 - json_number_value(json_object_get(record, "ci95_rel")));
         set.count++;
     }
     qsort(set.points, set.count, sizeof *set.points, by_id);
@@ -215,12 +218,10 @@ static void take_turns(struct explanation *point)
 /* Of any other ceiling that means that the calibration found less than there is. */
 static void find_passed(struct explanation *point)
 {
-    enum ceiling_kind binding = point->binding.kind;
-    if (point->passed_ips > 0.0 || binding == CEILING_KINDS ||
-        point->measured_ips < PASSED * point->ceilings.ips[binding])
+    if (point->passed_ips > 0.0 || point->binding.passed == CEILING_KINDS)
         return;
-    point->passed = binding;
-    point->passed_ips = point->ceilings.ips[binding];
+    point->passed = point->binding.passed;
+    point->passed_ips = point->ceilings.ips[point->passed];
 }
 
 enum status explain_set_compute(struct explain_set *set, const struct remedy_limits *limits)

@@ -26,7 +26,7 @@ struct explanation {
     const struct calibration *calibration;
     double measured_ips;
     /* A ceiling that was passed, as it was before; passed_ips 0: none was. That of the queues
-     * does not hold for the point, which takes turns; any other one is still the binding one. */
+     * does not hold for the point, which takes turns; any other one only binds if none is near. */
     enum ceiling_kind passed;
     double passed_ips;
     struct ceilings ceilings;

@@ -149,6 +149,26 @@ static bool name_group(struct text *out, const struct table_settings *varying,
     return sizes > 1;
 }
 
+/* A ceiling that is none. Where threads take turns in their queues the reason has it. */
+static void append_passed(struct text *out, const struct explanation *point)
+{
+    char number[32];
+    double share = point->passed_ips > 0.0 ? point->measured_ips / point->passed_ips - 1.0 : 0.0;
+    if (point->passed_ips <= 0.0 || point->point.passed_ips > 0.0)
+        return;
+    if (point->passed == point->binding.kind)
+        text_append(out,
+                    "; measured is %.0f%% above it: the calibration found less than there is, and "
+                    "promises are too low",
+                    100.0 * share);
+    else
+        text_append(out,
+                    "; measured is %.0f%% above what was predicted to be the limit, %s with %s/s: "
+                    "the calibration found less than there is, and promises are too low",
+                    100.0 * share, ceiling_title(point->passed),
+                    text_number(point->passed_ips, number, sizeof number));
+}
+
 static void print_group(FILE *out, const struct table_settings *varying,
                         const struct explain_set *set, size_t first)
 {
@@ -167,11 +187,7 @@ static void print_group(FILE *out, const struct table_settings *varying,
         print_paragraph(out, paragraph);
         return;
     }
-    if (point->passed_ips > 0.0 && point->passed == point->binding.kind)
-        text_append(&text,
-                    "; measured is %.0f%% above it: the calibration found less than there is, and "
-                    "promises are too low",
-                    100.0 * (point->measured_ips / point->passed_ips - 1.0));
+    append_passed(&text, point);
     /* One that is lower is in the reason. */
     if (point->binding.next != CEILING_KINDS &&
         point->ceilings.ips[point->binding.next] >= point->ceilings.ips[point->binding.kind])
@@ -180,7 +196,8 @@ static void print_group(FILE *out, const struct table_settings *varying,
     print_paragraph(out, paragraph);
     text = (struct text){.at = paragraph, .size = sizeof paragraph};
     if (remedy->kind == REMEDY_NONE) {
-        text_append(&text, "no option of mpsweep lifts it: %s", remedy->advice);
+        text_append(&text, "no option of mpsweep %s: %s",
+                    remedy->tried ? "is predicted to give 5% more" : "lifts it", remedy->advice);
     } else {
         char measured[32];
         text_append(&text, "lift it with %s: %s (predicted for %s: %s/s, ×%.2g of the measured %s",

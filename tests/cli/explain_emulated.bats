@@ -36,7 +36,7 @@ MEASURE=(--device emulated --duration 0.1 --max-duration 3 --warmup 0.05 --preci
   # Figures of another machine: there queues would be the limit.
   jq -nc '{type: "calibration", work: {workload: "builtin", kernels: 20, blocks: 5,
     threads_per_block: 64, spin: 1000, bytes: 65536, delay_cycles: 0},
-    single_stream_ips: 50}' >>r.jsonl
+    single_stream_ips: 100}' >>r.jsonl
   MPSWEEP_EMULATED_MACHINE=launch_ns=100000 expect 2 "$MPSWEEP" explain r.jsonl --verify \
     --rounds 2 --duration 0.2 --warmup 0.05 --quiet --precision 10
   grep -q 'with --connections 16: .*: \(not confirmed\|less than half\)$' "$WORK/out"

@@ -194,6 +194,56 @@ static void the_words_say_what_is_lost(void **state)
                         "for the GPU to take their launches");
 }
 
+/* Predicted to lose a third, and measured to lose nothing; or less than was predicted. */
+static void what_is_reached_is_not_lost(void **state)
+{
+    (void)state;
+    struct explain_point point = {OVER_MPS, .processes = 16, .threads = 1, .connections = 2};
+    struct ceilings ceilings;
+    struct binding binding;
+    char text[512];
+    find(&point, &h200, &ceilings, &binding);
+    double lost = binding.lost;
+    point.measured_ips = point.measured_low_ips = 0.99 * ceilings.ips[CEILING_WORKERS];
+    find(&point, &h200, &ceilings, &binding);
+    assert_int_equal(binding.kind, CEILING_WORKERS);
+    assert_true(binding.lost < 0.02 && lost > 0.2);
+    binding_reason(&binding, &ceilings, &point, &h200, text, sizeof text);
+    assert_null(strstr(text, "lost"));
+    point.measured_ips = point.measured_low_ips = 0.5 * ceilings.ips[CEILING_WORKERS];
+    find(&point, &h200, &ceilings, &binding);
+    assert_true(binding.lost == lost);
+}
+
+static void a_ceiling_that_is_passed_is_none(void **state)
+{
+    (void)state;
+    struct explain_point point = {OVER_MPS, .processes = 16, .threads = 1, .connections = 2};
+    struct ceilings ceilings;
+    struct binding binding;
+    find(&point, &h200, &ceilings, &binding);
+    double workers_ips = ceilings.ips[CEILING_WORKERS];
+    assert_int_equal(binding.passed, CEILING_KINDS);
+    /* Of the GPU's launches 4581/s are known: both are passed, and the next one is far. */
+    point.measured_ips = point.measured_low_ips = 1.1 * workers_ips;
+    find(&point, &h200, &ceilings, &binding);
+    assert_int_equal(binding.passed, CEILING_WORKERS);
+    assert_int_equal(binding.kind, CEILING_WORKERS);
+    /* It is near. */
+    struct calibration near = h200;
+    near.arithmetic_ips = 1.2 * workers_ips;
+    find(&point, &near, &ceilings, &binding);
+    assert_int_equal(binding.kind, CEILING_ARITHMETIC);
+    assert_int_equal(binding.lowest, CEILING_ARITHMETIC);
+    assert_int_equal(binding.passed, CEILING_WORKERS);
+    assert_int_equal(binding.waits_for, CEILING_KINDS);
+    /* But not surely so. */
+    point.measured_low_ips = 0.9 * workers_ips;
+    find(&point, &near, &ceilings, &binding);
+    assert_int_equal(binding.kind, CEILING_WORKERS);
+    assert_int_equal(binding.passed, CEILING_KINDS);
+}
+
 static void nothing_known_nothing_limits(void **state)
 {
     (void)state;
@@ -240,6 +290,8 @@ int main(void)
         cmocka_unit_test(the_limit_changes_once),
         cmocka_unit_test(workers_wait_for_what_is_slow),
         cmocka_unit_test(the_words_say_what_is_lost),
+        cmocka_unit_test(what_is_reached_is_not_lost),
+        cmocka_unit_test(a_ceiling_that_is_passed_is_none),
         cmocka_unit_test(nothing_known_nothing_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
