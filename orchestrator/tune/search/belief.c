@@ -41,6 +41,9 @@
 /* That counts as much as this number of rounds. */
 #define ROUNDS_LIKE 3.0
 
+/* How far beyond a prior's own error doubt goes. */
+#define DOUBT_MOST 2.0
+
 /* A figure without an interval. */
 #define UNKNOWN_SD 0.3
 #define UNKNOWN_P99_SD 0.15
@@ -225,6 +228,16 @@ static void observe_rounds(const struct tune_search *search, size_t point, size_
     gp_observe(gp, column, true, sum / state->rounds, noise);
 }
 
+bool tune_belief_doubt(struct tune_search *search)
+{
+    struct tune_belief *belief = &search->beliefs[TUNE_VALUE];
+    if (2.0 * belief->shape.scale > DOUBT_MOST || search->known_count == 0)
+        return false;
+    belief->least_scale = 2.0 * belief->shape.scale;
+    belief->fitted = 0;
+    return true;
+}
+
 /* A process over known points only, best first as they are; columns are their places in `known`. */
 static struct gp *make_small(const struct tune_search *search, enum tune_quantity quantity,
                              const struct gp_shape *shape, const size_t *known, size_t count,
@@ -290,7 +303,7 @@ static void fit(struct tune_search *search, enum tune_quantity quantity)
     size_t first = search->rules.predicted ? 0 : 1;
     for (size_t s = first; points && s < sizeof scales / sizeof *scales; s++) {
         for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
-            shape.scale = scales[s];
+            shape.scale = fmax(scales[s], belief->least_scale);
             shape.length = lengths[l];
             struct gp *gp = make_small(search, quantity, &shape, search->known, search->known_count,
                                        false, points);

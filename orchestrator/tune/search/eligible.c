@@ -1,6 +1,7 @@
 #include "orchestrator/tune/search/internal.h"
 
-/* Ceilings and predictions come from figures that are a few percent off. */
+/* Ceilings and predictions come from figures that are a few percent off; where measurements show
+ * that ceilings are further off, less is ruled out by them. */
 #define CEILING_SLACK 1.1
 #define LATENCY_SLACK 1.4
 #define PREDICTED_CPU_SLACK 1.4
@@ -117,7 +118,7 @@ bool tune_is_open(const struct tune_search *search, size_t best, size_t point)
     if (search->rules.max_cpus > 0.0 && one->cpus > PREDICTED_CPU_SLACK * search->rules.max_cpus)
         return false;
     if (one->ceiling > 0.0 && best != TUNE_NO_POINT && tune_meets(search, best) &&
-        one->ceiling * CEILING_SLACK < search->states[best].seen.low)
+        one->ceiling * CEILING_SLACK * search->surpassed < search->states[best].seen.low)
         return false;
     return true;
 }

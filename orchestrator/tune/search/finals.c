@@ -223,7 +223,9 @@ static size_t take(size_t *list, size_t *count, size_t at)
 }
 
 /* Those that may yet turn out to be the best, best first, and which do not surely break the
- * constraints; where all do, the nearest to it. One round alone rules nothing out. */
+ * constraints; where all do, the nearest to it. One round alone rules nothing out, and nor does the
+ * distance rule out the second: a window that shows far too much of one layout would leave nothing
+ * to compare it with. */
 static size_t contenders(const struct tune_search *search, size_t *out)
 {
     size_t standing[TUNE_LOOKS_MOST + 1], count = 0;
@@ -232,7 +234,7 @@ static size_t contenders(const struct tune_search *search, size_t *out)
         const struct tune_state *state = &search->states[standing[i]];
         const struct tune_state *best = &search->states[standing[0]];
         bool breaks = tune_breaks(search, standing[i]) && tune_fits(search, standing[0]);
-        bool may = state->believed + FAR_BELOW * state->doubt >= best->believed;
+        bool may = i < FINALS_COUNT || state->believed + FAR_BELOW * state->doubt >= best->believed;
         if (!state->dropped && !breaks && (may || state->rounds == 1))
             out[count++] = standing[i];
     }

@@ -41,7 +41,8 @@ struct tune_belief {
     struct gp_point *points; /* NULL: it does not matter */
     struct gp_shape shape;
     struct gp *gp;
-    size_t fitted; /* points known when the shape was chosen */
+    size_t fitted;      /* points known when the shape was chosen, */
+    double least_scale; /* which has at least this scale */
 };
 
 struct tune_search {
@@ -61,10 +62,11 @@ struct tune_search {
     double look_s;    /* window of a look, */
     double final_s;   /* and of the finals */
     struct tune_costs costs;
-    size_t held;  /* whose processes wait, or TUNE_NO_POINT */
-    bool cut;     /* time ended the search */
-    bool asked;   /* the last batch was not empty, */
-    size_t noted; /* and so much came of it */
+    size_t held;      /* whose processes wait, or TUNE_NO_POINT */
+    double surpassed; /* the most that a layout did, as a multiple of its ceiling; at least 1 */
+    bool cut;         /* time ended the search */
+    bool asked;       /* the last batch was not empty, */
+    size_t noted;     /* and so much came of it */
 };
 
 /* -- belief.c -- */
@@ -87,6 +89,10 @@ void tune_belief_note(struct tune_search *search, size_t point,
  * times as many points are known as when the shape was chosen. */
 #define TUNE_GROWTH 1.3
 enum status tune_belief_renew(struct tune_search *search, double growth);
+
+/* Believes half as firmly what is believed of the value: where nothing seems to be worth a look,
+ * and there is time for more. False: that was done often enough. */
+bool tune_belief_doubt(struct tune_search *search);
 
 /* The best of what may win, up to TUNE_LOOKS_MOST, best first by what all windows and rounds
  * together show: sets `believed` and `doubt` of each. Returns how many. */

@@ -31,6 +31,7 @@ enum status tune_search_new(const struct tune_candidate *candidates, size_t coun
     search->count = count;
     search->rules = *rules;
     search->final_s = rules->final_s;
+    search->surpassed = 1.0;
     if (search->rules.rounds_most > TUNE_ROUNDS_MOST)
         search->rules.rounds_most = TUNE_ROUNDS_MOST;
     if (search->rules.rounds_unsure < search->rules.rounds_most)
@@ -84,11 +85,14 @@ static void keep(struct tune_search *search, size_t point,
 {
     struct tune_state *state = &search->states[point];
     bool works = observation->outcome == TUNE_MEASURED;
+    double ceiling = search->candidates[point].ceiling;
     search->noted++;
     forget(search->known, &search->known_count, point);
     forget(search->refused, &search->refused_count, point);
     state->seen = *observation;
     state->knowledge = works ? TUNE_KNOWN : TUNE_NOT_WORKING;
+    if (works && ceiling > 0.0)
+        search->surpassed = fmax(search->surpassed, observation->low / ceiling);
     if (works)
         search->known[search->known_count++] = point;
     else
@@ -201,6 +205,20 @@ static bool is_unproved(const struct tune_search *search)
            (search->refused_count == 0 || !search->rules.exhaustive);
 }
 
+/* Nothing more seems to be worth a look, and there is time beside all rounds of the finals: what
+ * was learned may be wrong. */
+static bool add_doubtful(struct tune_search *search, double seconds_most, struct tune_batch *batch)
+{
+    double most_s = fmin(seconds_most, search->left_s - tune_whole_finals_s(search));
+    bool any = false, too_dear = false;
+    if (!search->rules.predicted || isinf(search->left_s))
+        return false;
+    while (!any && !too_dear && tune_belief_doubt(search))
+        any = tune_belief_renew(search, TUNE_GROWTH) == STATUS_OK &&
+              tune_choose(search, most_s, most_s, batch, &too_dear);
+    return any;
+}
+
 static bool add_looks(struct tune_search *search, struct tune_batch *batch)
 {
     bool too_dear = false;
@@ -219,7 +237,7 @@ static bool add_looks(struct tune_search *search, struct tune_batch *batch)
     }
     bool any = tune_choose(search, most_s, held_s, batch, &too_dear);
     search->cut |= !any && too_dear;
-    return any;
+    return any || (!too_dear && add_doubtful(search, most_s, batch));
 }
 
 /* For comparison, in the time that remains: what costs little comes first. */

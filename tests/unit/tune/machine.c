@@ -10,7 +10,7 @@
 #include "orchestrator/plan/turns.h"
 
 /* On an H200. */
-#define CALIBRATION_S 12.4
+#define CALIBRATION_S 10.4
 
 /* What a start that is refused takes beside that of one that works, on an H100. */
 #define REFUSED_S 2.5

@@ -68,6 +68,25 @@ static void test_machines_of_the_other_family(void **state)
         fail_msg("%u of %u trials within 5%% of the best", near, OTHERS * TUNE_WORKLOADS);
 }
 
+/* What a search has learned in a short time may be wrong: with more time it doubts that. */
+static void test_machines_are_searched_for_longer(void **state)
+{
+    (void)state;
+    static const unsigned machines[] = {7, 17, 18};
+    for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
+        struct tune_truth truth;
+        struct tune_space layouts;
+        struct tune_trial little = {.guided = true, .budget_s = 30.0};
+        struct tune_trial much = {.guided = true, .budget_s = 120.0};
+        tune_truth_make(&tune_family_usl, machines[i], 0, &truth);
+        assert_int_equal(tune_trial_space(&truth, &layouts), STATUS_OK);
+        assert_int_equal(tune_trial_run(&truth, &layouts, machines[i], &little), STATUS_OK);
+        assert_int_equal(tune_trial_run(&truth, &layouts, machines[i], &much), STATUS_OK);
+        assert_true(much.measured > 2 * little.measured);
+        tune_space_release(&layouts);
+    }
+}
+
 /* A limit at twice the least latency: most of the space breaks it. */
 static void test_machines_with_a_limit(void **state)
 {
@@ -130,6 +149,7 @@ int main(void)
         cmocka_unit_test(test_machines_guided),
         cmocka_unit_test(test_machines_measured),
         cmocka_unit_test(test_machines_of_the_other_family),
+        cmocka_unit_test(test_machines_are_searched_for_longer),
         cmocka_unit_test(test_machines_with_a_limit),
         cmocka_unit_test(test_machines_with_one_cpu),
     };

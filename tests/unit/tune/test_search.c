@@ -516,6 +516,46 @@ static void test_a_ceiling_below_the_best_is_not_tried(void **state)
         assert_true(rig.space[i].axes[TUNE_AXIS_MPS] || rig.space[i].naive || !rig.asked[i]);
 }
 
+static size_t find_top(void)
+{
+    size_t top = 0;
+    while (!surface_is_top(&rig.space[top]))
+        top++;
+    return top;
+}
+
+static void test_ceilings_that_are_surpassed_rule_out_less(void **state)
+{
+    (void)state;
+    struct tune_rules predicted = rig_rules;
+    predicted.predicted = true;
+    rig_make_space();
+    for (size_t i = 0; i < rig.count; i++)
+        rig.space[i].predicted = rig.space[i].ceiling = 0.5 * surface_hill(&rig.space[i]);
+    rig_begin(&predicted);
+    /* Beside the top: more than all ceilings. */
+    for (size_t i = 0; i < rig.count; i++)
+        if (surface_hill(&rig.space[i]) > 900.0 && i != find_top())
+            rig_look(i, surface_hill(&rig.space[i]), 0.001, 1.0, false);
+    rig_run(surface_hill, 0.001, 1000.0);
+    assert_int_equal(rig_judge().winner, find_top());
+}
+
+static void test_one_window_that_shows_far_too_much_does_not_win(void **state)
+{
+    (void)state;
+    struct tune_rules predicted = rig_rules;
+    predicted.predicted = true;
+    rig_make_space();
+    for (size_t i = 0; i < rig.count; i++)
+        rig.space[i].predicted = surface_hill(&rig.space[i]);
+    rig_begin(&predicted);
+    rig_look(0, 1400.0, 0.001, 1.0, false);
+    rig_run(surface_hill, 0.001, 1000.0);
+    assert_true(rig.asked[0] > 1);
+    assert_int_equal(rig_judge().winner, find_top());
+}
+
 /* -- anything ---------------------------------------------------------------------------------- */
 
 static double arbitrary(const struct tune_candidate *one)
@@ -569,6 +609,8 @@ int main(void)
         cmocka_unit_test_teardown(test_first_failures_do_not_close_the_space, rig_end),
         cmocka_unit_test_teardown(test_excluded_and_outside, rig_end),
         cmocka_unit_test_teardown(test_a_ceiling_below_the_best_is_not_tried, rig_end),
+        cmocka_unit_test_teardown(test_ceilings_that_are_surpassed_rule_out_less, rig_end),
+        cmocka_unit_test_teardown(test_one_window_that_shows_far_too_much_does_not_win, rig_end),
         cmocka_unit_test_teardown(test_any_surface_comes_to_an_end, rig_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
