@@ -53,7 +53,7 @@ dist_results_DATA = \
     docs/results/h200-x2-shards.jsonl docs/results/h200-x2-shards.svg docs/results/h200-x2-tune.jsonl \
     docs/results/h200-launch-gate.jsonl docs/results/h200-launch-gate-all.jsonl \
     docs/results/h200-launch-gate-again.jsonl docs/results/h200-gaps.txt docs/results/evaluation.txt docs/results/h100-launch-gate.jsonl docs/results/h100-random.jsonl docs/results/h100-random-b.jsonl docs/results/h100-random-c.jsonl \
-    docs/results/h100-tune-30s-1.jsonl docs/results/h100-tune-30s-2.jsonl docs/results/h100-tune-45s-p99-1.jsonl docs/results/h100-tune-45s-p99-2.jsonl docs/results/h100-tune-45s-p99-measuring.jsonl docs/results/h100-tune-45s-cufft.jsonl docs/results/h100-tune-110s-cufft.jsonl docs/results/h100-parity.txt \
+    docs/results/h100-tune-30s-1.jsonl docs/results/h100-tune-30s-2.jsonl docs/results/h100-tune-30s-3.jsonl docs/results/h100-tune-30s-4.jsonl docs/results/h100-tune-30s-5.jsonl docs/results/h100-tune-30s-6.jsonl docs/results/h100-tune-45s-p99-1.jsonl docs/results/h100-tune-45s-p99-2.jsonl docs/results/h100-tune-45s-p99-measuring.jsonl docs/results/h100-tune-45s-cufft.jsonl docs/results/h100-tune-110s-cufft.jsonl docs/results/h100-parity.txt \
     docs/results/h100-tune-300s-detect.jsonl docs/results/h100-tune-300s-cufft.jsonl \
     docs/results/h100-tune-45s-detect-refused-1.jsonl docs/results/h100-tune-45s-detect-refused-2.jsonl \
     docs/results/h100-tune-45s-detect-1.jsonl docs/results/h100-tune-45s-detect-2.jsonl \
@@ -80,11 +80,18 @@ dist_results_DATA = \
     docs/results/h200-tune-30s-guided-3.jsonl \
     docs/results/h200-tune-45s-cufft-1.jsonl \
     docs/results/h200-tune-45s-cufft-2.jsonl \
+    docs/results/h200-tune-45s-cufft-3.jsonl \
+    docs/results/h200-tune-45s-cufft-4.jsonl \
+    docs/results/h200-tune-45s-cufft-5.jsonl \
+    docs/results/h200-tune-45s-detect-1.jsonl \
+    docs/results/h200-tune-45s-detect-2.jsonl \
+    docs/results/h200-tune-45s-detect-3.jsonl \
+    docs/results/h200-tune-300s-cufft.jsonl docs/results/h200-tune-300s-detect.jsonl \
     docs/results/h200-tune-45s-p99-guided-again.jsonl \
     docs/results/h200-tune-45s-p99-guided.jsonl \
     docs/results/h200-tune-60s-guided-1.jsonl \
     docs/results/h200-tune-60s-guided-2.jsonl \
-    docs/results/h200-tune-60s-guided-3.jsonl \
+    docs/results/h200-tune-60s-guided-3.jsonl docs/results/h200-tune-60s-guided-4.jsonl \
     docs/results/h200-tune-90s-decode-1.jsonl \
     docs/results/h200-tune-90s-decode-2.jsonl \
     docs/results/h200-tune-90s-decode-3.jsonl \
