@@ -148,18 +148,31 @@ static size_t drop_answer(char *bytes, size_t size, size_t count, void *data)
     return size * count;
 }
 
-bool exchange_is_ready(const struct load_options *options)
+/* A server that starts takes no connections yet, or takes them and leaves them alone. */
+static bool may_be_starting(CURLcode code)
+{
+    return code == CURLE_COULDNT_CONNECT || code == CURLE_OPERATION_TIMEDOUT ||
+           code == CURLE_GOT_NOTHING || code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR;
+}
+
+bool exchange_is_ready(const struct load_options *options, char text[128])
 {
     CURL *easy = curl_easy_init();
     long status = 0;
+    text[0] = '\0';
     if (!easy)
         return false;
     set_usual(easy, options->ready ? options->ready : options->url, READY_MS);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, drop_answer);
     curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, options->ready ? 0L : 1L);
-    bool answers = curl_easy_perform(easy) == CURLE_OK;
-    if (answers)
+    CURLcode code = curl_easy_perform(easy);
+    if (code == CURLE_OK)
         curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
     curl_easy_cleanup(easy);
-    return answers && (!options->ready || (status >= 200 && status <= 299));
+    bool good = code == CURLE_OK && (!options->ready || (status >= 200 && status <= 299));
+    if (code == CURLE_OK && !good)
+        snprintf(text, 128, "HTTP %ld", status);
+    else if (code != CURLE_OK && !may_be_starting(code))
+        snprintf(text, 128, "%s", curl_easy_strerror(code));
+    return good;
 }

@@ -38,5 +38,6 @@ enum exchange_result {
 enum exchange_result exchange_judge(const struct exchange *exchange, CURLcode code, char text[128]);
 
 /* Asks a server once, and waits for it: whether a GET of options->ready has an answer of 200 to
- * 299; without that URL, whether it takes connections. */
-bool exchange_is_ready(const struct load_options *options);
+ * 299; without that URL, whether it takes connections. text (128 bytes) gets what is wrong with an
+ * answer that is not as it should be, or with its connection; "" while none comes. */
+bool exchange_is_ready(const struct load_options *options, char text[128]);

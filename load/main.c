@@ -8,6 +8,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "client/requests.h"
 #include "common/clock.h"
@@ -46,13 +47,18 @@ static enum status open_handles(struct load *load)
     return STATUS_OK;
 }
 
-/* How long it may take is for mpsweep to decide. */
+/* How long it may take is for mpsweep to decide, which reports the last words of the process. */
 static enum status await_server(struct load *load)
 {
+    const char *url = load->options.ready ? load->options.ready : load->options.url;
     enum status status = STATUS_OK;
+    char text[128], last[128] = "";
     while (status == STATUS_OK && !mpsweep_stop_requested(load->handles[0])) {
-        if (exchange_is_ready(&load->options))
+        if (exchange_is_ready(&load->options, text))
             return STATUS_OK;
+        if (*text && strcmp(text, last) != 0)
+            fprintf(stderr, "%s: %s\n", url, text);
+        memcpy(last, text, sizeof last);
         clock_sleep_until(clock_now_ns() + LOOK_NS);
         status = server_check(&load->server);
     }

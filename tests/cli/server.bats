@@ -290,8 +290,20 @@ serves_a_rate() {
 }
 
 @test "a server that is never ready" {
-  fails 'process 1 .*was not ready within [0-9.]+ s: no answer of 200 to 299 came from http://127.0.0.1:[0-9]+/health' --timeout 3 -- --ready-after 1000
+  fails 'process 1 .*was not ready within [0-9.]+ s: no answer of 200 to 299 came from http://127.0.0.1:[0-9]+/health; its last words: http://127.0.0.1:[0-9]+/health: HTTP 503' --timeout 3 -- --ready-after 1000
   fails 'process 1 .*was not ready within [0-9.]+ s' --timeout 3 -- --refuse
+  cat >plain.py <<'PROGRAM'
+import socket, sys
+server = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+while True:
+    connection, _ = server.accept()
+    connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+    connection.close()
+PROGRAM
+  # It does not speak TLS.
+  INFER=(--ready "https${ADDRESS#http}/health" --request "POST $ADDRESS/infer")
+  measure 2 -l processes:1 --timeout 3 -- python3 plain.py '{port}'
+  points 'all(.error | test("its last words: https://127.0.0.1:[0-9]+/health: SSL "))' r.jsonl
   INFER=(--request "POST $ADDRESS/infer")
   # shellcheck disable=SC2016
   measure 2 -l processes:2 --timeout 3 -- sh -c '[ "$1" = 1 ] || exec "$SERVER" --port "$2"
