@@ -358,6 +358,7 @@ static void print_csv_point(FILE *out, const json_t *point, uint64_t lacked, boo
     /* A list of what is planned has no header. */
     csv_text(out, emulated || json_is_true(json_object_get(point, "emulated")) ? "yes" : "no");
     csv_text(out, text_at(point, "error"));
+    fprintf(out, ",%lld", (long long)integer_at(point, "id"));
     fputc('\n', out);
 }
 
@@ -376,7 +377,7 @@ void table_print_csv(FILE *out, const json_t *header, const json_t *points)
           out);
     if (fixed)
         fputs(",fixed_throughput_ips", out);
-    fputs(",joules_per_iteration,power_w,sm_clock_mhz,emulated,error\n", out);
+    fputs(",joules_per_iteration,power_w,sm_clock_mhz,emulated,error,id\n", out);
     for (size_t i = 0; i < json_array_size(points); i++)
         print_csv_point(out, json_array_get(points, i), lacked, fixed, emulated);
 }

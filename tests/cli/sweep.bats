@@ -547,9 +547,9 @@ LONGER=(--device emulated --kernels 40 --duration 0.2 --warmup 0.1 --precision 5
     [ "$(tr -cd ',' <<<"$rest" | wc -c)" -eq "$count" ]
     [[ $rest != *'"'* ]]
   done <out
-  grep -qE '^threads,1,1,1,pinned,.*,(ok|unconverged),[0-9.e+]+,.*,yes,$' out
-  grep -qE '^hybrid,2,2,4,pinned,.*,(ok|unconverged),[0-9.e+]+,.*,yes,$' out
-  grep -qE '^processes\+mps,49,1,49,.*,infeasible,{12}yes,.*808' out
+  grep -qE '^threads,1,1,1,pinned,.*,(ok|unconverged),[0-9.e+]+,.*,yes,,0$' out
+  grep -qE '^hybrid,2,2,4,pinned,.*,(ok|unconverged),[0-9.e+]+,.*,yes,,2$' out
+  grep -qE '^processes\+mps,49,1,49,.*,infeasible,{12}yes,.*808.*,1$' out
 }
 
 @test "json: what a file would hold" {

@@ -54,10 +54,10 @@ unwarned() {
 
 @test "csv has the telemetry, and nothing where there is none" {
   measure 'alone calm' -l threads:1 --format csv
-  grep -q ',joules_per_iteration,power_w,sm_clock_mhz,emulated,error$' out
-  grep -qE '^threads,.*,[0-9.e+-]+,300,1980,no,$' out
+  grep -q ',joules_per_iteration,power_w,sm_clock_mhz,emulated,error,id$' out
+  grep -qE '^threads,.*,[0-9.e+-]+,300,1980,no,,0$' out
   expect 0 with_gpu 'alone calm no-driver' "$MPSWEEP" sweep "${TINY[@]:2}" -l threads:1 -q --format csv
-  grep -qE '^threads,.*,[0-9.]+,,,,no,$' out
+  grep -qE '^threads,.*,[0-9.]+,,,,no,,0$' out
 }
 
 @test "rounds add up" {
