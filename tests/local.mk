@@ -53,13 +53,12 @@ check-gpu: all
 
 # An installed mpsweep works where it is: part of distcheck.
 installcheck-local:
-	grep -qx 'prefix=$(prefix)' $(DESTDIR)$(pkgconfigdir)/mpsweep-client.pc
 	$(DESTDIR)$(bindir)/mpsweep sweep --device emulated --quiet --layout threads:2 \
 	    --layout processes+mps:2 --kernels 5 --duration 0.1 --precision 100 --output installed.jsonl
 	$(DESTDIR)$(bindir)/mpsweep probe copy-block --device emulated --quiet --arms own-pageable
-	$(CC) $(CFLAGS) $(SANITIZE) -I$(DESTDIR)$(includedir) -o installed-ticker \
-	    $(top_srcdir)/examples/program/ticker.c -L$(DESTDIR)$(libdir) -lmpsweep-client \
-	    -Wl,-rpath,$(DESTDIR)$(libdir) $(LIBS)
+	$(CC) $(CFLAGS) $(SANITIZE) -o installed-ticker $(top_srcdir)/examples/program/ticker.c \
+	    $$(PKG_CONFIG_SYSROOT_DIR=$(DESTDIR) PKG_CONFIG_PATH=$(DESTDIR)$(pkgconfigdir) \
+	    $(PKG_CONFIG) --cflags --libs mpsweep-client) -Wl,-rpath,$(DESTDIR)$(libdir) $(LIBS)
 	$(DESTDIR)$(bindir)/mpsweep sweep --device emulated --quiet --layout processes+mps:2 \
 	    --duration 0.1 --precision 100 --output installed-program.jsonl -- ./installed-ticker
 	rm -f installed-ticker installed.jsonl installed-program.jsonl
