@@ -5,6 +5,10 @@
 set encoding utf8
 set terminal svg size 860,300 dynamic font 'sans-serif,11' name 'searches'
 tables = ARG1
+if (ARGC != 1 || system(sprintf("test -r '%s' && echo yes", tables)) ne 'yes') {
+    print "usage: searches.gp EVALUATION, a readable file of tests/accuracy/evaluate"
+    exit status 1
+}
 array works[4] = ['builtin', 'detect', 'torch', 'decode']
 array titles[4] = ['built-in, 346 layouts', 'detector, 346 layouts', 'PyTorch, 70 layouts', 'decoder, 31 layouts']
 array searches[4] = ['tune', 'random', 'successive halving', 'Bayesian optimisation']

@@ -46,7 +46,12 @@ def interval(rounds):
 
 
 def main():
-    points = rounds_of(sys.argv[1:])
+    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
+        sys.exit("usage: agree.py FILE.jsonl...")
+    try:
+        points = rounds_of(sys.argv[1:])
+    except (OSError, ValueError, KeyError) as error:
+        sys.exit(f"agree.py: {error}")
     deal = random.Random(1)
     print("rounds  points  agree  median  within 1%  2%  5%")
     for count in range(1, len(T975) + 2):

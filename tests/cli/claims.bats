@@ -76,3 +76,25 @@ found() {
   sed -i 's/.tests.x. prints/it prints/' tree/README.md
   found "^README\.md:2: '## Simulated' does not name 'tests/x', which prints its figures"
 }
+# -- the scripts behind the tables and figures --------------------------------------------------------
+
+@test "scripts of the evaluation report what they lack in one line" {
+  local accuracy=$MPSWEEP_SOURCE_DIR/tests/accuracy
+  expect 1 "$MPSWEEP_SOURCE_DIR/tests/bench/agree.py"
+  grep -qx 'usage: agree.py FILE.jsonl...' err
+  expect 1 "$MPSWEEP_SOURCE_DIR/tests/bench/agree.py" missing.jsonl
+  grep -qx "agree.py: .*'missing.jsonl'" err
+  expect 2 "$accuracy/evaluate" --mpsweep missing
+  grep -q "error: no program 'missing'" err
+  expect 1 env MPSWEEP=missing "$accuracy/table" "$MPSWEEP_SOURCE_DIR/docs/results/h200-random.jsonl"
+  grep -qx "table: no program 'missing': MPSWEEP names it" err
+  expect 1 env MPSWEEP="$MPSWEEP" "$accuracy/table" missing.jsonl
+  grep -qx "table: 'missing.jsonl' cannot be read" err
+}
+
+@test "the figure of the searches needs the tables" {
+  needs_gnuplot
+  expect 1 "$MPSWEEP_SOURCE_DIR/tests/accuracy/searches.gp" missing.txt
+  grep -qx 'usage: searches.gp EVALUATION, a readable file of tests/accuracy/evaluate' err
+  [ ! -s out ]
+}
