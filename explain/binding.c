@@ -41,19 +41,22 @@ static enum ceiling_kind find_line(const struct explain_point *point,
     return found;
 }
 
-static bool passes(const struct explain_point *point, double ceiling_ips)
+/* Some of an iteration may go on outside of what limits it, as copies do beside full queues: what
+ * is predicted of the point has that, and may be a little above the ceiling. */
+static bool passes(const struct explain_point *point, double ceiling_ips, double expected_ips)
 {
-    return ceiling_ips > 0.0 && point->measured_ips >= PASSED * ceiling_ips &&
-           point->measured_low_ips > ceiling_ips;
+    double most_ips = fmax(ceiling_ips, expected_ips);
+    return ceiling_ips > 0.0 && point->measured_ips >= PASSED * most_ips &&
+           point->measured_low_ips > most_ips;
 }
 
 /* The ceilings that hold: without those that the point passes, if one is left that is near. */
 static void find_holding(const struct explain_point *point, const struct ceilings *ceilings,
-                         struct ceilings *out)
+                         double expected_ips, struct ceilings *out)
 {
     *out = *ceilings;
     for (int i = 0; i < CEILING_KINDS; i++)
-        if (i != CEILING_TIME_SLICING && passes(point, out->ips[i]))
+        if (i != CEILING_TIME_SLICING && passes(point, out->ips[i], expected_ips))
             out->ips[i] = 0.0;
     enum ceiling_kind lowest = ceilings_lowest(out);
     if (lowest == CEILING_KINDS || point->measured_ips < NEAR * out->ips[lowest])
@@ -64,12 +67,12 @@ void binding_find(const struct explain_point *point, const struct calibration *c
                   const struct ceilings *ceilings, struct binding *out)
 {
     struct ceilings holding;
-    find_holding(point, ceilings, &holding);
+    double expected = predict_ips(point, calibration);
+    find_holding(point, ceilings, expected, &holding);
     enum ceiling_kind lowest = ceilings_lowest(&holding), of_all = ceilings_lowest(ceilings);
     struct binding binding = {
         .kind = lowest, .lowest = lowest, .passed = CEILING_KINDS, .waits_for = CEILING_KINDS};
-    double expected = predict_ips(point, calibration);
-    if (of_all != CEILING_KINDS && passes(point, ceilings->ips[of_all]))
+    if (of_all != CEILING_KINDS && passes(point, ceilings->ips[of_all], expected))
         binding.passed = of_all;
     /* How long workers wait follows from figures of which one is wrong. */
     else if (lowest != CEILING_KINDS && expected > 0.0)

@@ -244,6 +244,48 @@ static void a_ceiling_that_is_passed_is_none(void **state)
     assert_int_equal(binding.passed, CEILING_KINDS);
 }
 
+/* Copies go on beside full queues: a point does more than its queues alone allow, as predicted. */
+static void what_is_predicted_passes_no_ceiling(void **state)
+{
+    (void)state;
+    /* Of the emulated GPU: its copies take long. */
+    const struct calibration slow_copies = {
+        .work =
+            {.kernels = 40, .blocks = 5, .threads_per_block = 64, .spin = 3072, .bytes = 1441792},
+        .single_stream_ips = 151.1278,
+        .single_pageable_ips = 143.8976,
+        .single_spin_cpu_us = 137.18,
+        .process_launches_per_s = 333998.5,
+        .gpu_launches_per_s = 186213.3,
+        .arithmetic_ips = 5635.553,
+        .both_bytes_per_s = 1.192796e10,
+        .pageable_bytes_per_s = 5.723732e9,
+        .crowd_stream_ips = 303.1,
+        .pageable_workers = 2,
+        .crowd_workers = 2,
+        .cpus = 2,
+        .sms = 32,
+        .runs = {{.processes = 1, .threads = 1, .streams = 1, .ips = 151.1278},
+                 {.processes = 1, .threads = 2, .streams = 1, .ips = 303.1},
+                 {PAGEABLE, .processes = 1, .threads = 1, .streams = 1, .ips = 143.8976},
+                 {PAGEABLE, .processes = 1, .threads = 2, .streams = 1, .ips = 288.9188}},
+        .run_count = 4,
+    };
+    struct explain_point point = {PAGEABLE, .processes = 1, .threads = 16, .connections = 8};
+    struct ceilings ceilings;
+    struct binding binding;
+    find(&point, &slow_copies, &ceilings, &binding);
+    double expected = predict_ips(&point, &slow_copies);
+    assert_true(expected > 1.05 * ceilings.ips[CEILING_QUEUES]);
+    point.measured_ips = point.measured_low_ips = expected;
+    find(&point, &slow_copies, &ceilings, &binding);
+    assert_int_equal(binding.kind, CEILING_QUEUES);
+    assert_int_equal(binding.passed, CEILING_KINDS);
+    point.measured_ips = point.measured_low_ips = 1.2 * expected;
+    find(&point, &slow_copies, &ceilings, &binding);
+    assert_int_equal(binding.passed, CEILING_QUEUES);
+}
+
 static void nothing_known_nothing_limits(void **state)
 {
     (void)state;
@@ -292,6 +334,7 @@ int main(void)
         cmocka_unit_test(the_words_say_what_is_lost),
         cmocka_unit_test(what_is_reached_is_not_lost),
         cmocka_unit_test(a_ceiling_that_is_passed_is_none),
+        cmocka_unit_test(what_is_predicted_passes_no_ceiling),
         cmocka_unit_test(nothing_known_nothing_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
