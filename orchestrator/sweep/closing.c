@@ -34,19 +34,27 @@ static char *work_of(const json_t *record)
 }
 
 /* Iterations a second; of an open loop what it was offered, and kept up with: what a window had is
- * that by chance. */
+ * that by chance. One without an interval is taken by its value. */
 static struct entry entry_of(const json_t *record, const char *work)
 {
     double offered = number_at(json_object_get(record, "rate"), "offered_ips");
     double value = number_at(record, "throughput_ips"), half = number_at(record, "ci95_rel");
     if (!isnan(offered))
         return (struct entry){record, work, offered, offered, offered};
-    half = isnan(half) ? INFINITY : half;
+    half = isnan(half) ? 0.0 : half;
     return (struct entry){record, work, value, value * (1.0 - half), value * (1.0 + half)};
 }
 
+static bool is_ok(const struct entry *entry)
+{
+    return strcmp(text_at(entry->record, "status"), "ok") == 0;
+}
+
+/* As emit chooses: what is not precise enough comes last, however much it seems to do. */
 static bool is_better(const struct entry *a, const struct entry *b)
 {
+    if (is_ok(a) != is_ok(b))
+        return is_ok(a);
     if (a->value != b->value)
         return a->value > b->value;
     return number_at(json_object_get(a->record, "latency_us"), "p99") <
@@ -132,7 +140,7 @@ static bool is_explained(const struct campaign *campaign, const json_t *record)
            point->sm_partition.count == 0;
 }
 
-/* emit chooses among points that are ok; where the best is not, it is named. */
+/* emit chooses among points that are ok; where none is, the best of the others is named. */
 static void add_emit(const struct campaign *campaign, const struct entry *entries, size_t count,
                      struct closing *closing)
 {
@@ -140,9 +148,8 @@ static void add_emit(const struct campaign *campaign, const struct entry *entrie
     for (size_t i = 1; i < count; i++)
         if (is_better(&entries[i], best))
             best = &entries[i];
-    bool chosen = strcmp(text_at(best->record, "status"), "ok") == 0;
     closing_take(closing, campaign_emit_words(campaign, closing->saved,
-                                              chosen ? -1 : integer_at(best->record, "id")));
+                                              is_ok(best) ? -1 : integer_at(best->record, "id")));
 }
 
 static void add_next(const struct campaign *campaign, const struct entry *entries, size_t count,

@@ -33,11 +33,11 @@ next() { closing | sed -E 's/^Next /     /' | sed -n "s|^ *\($MPSWEEP $1 .*\)|\1
 @test "the best is the fastest point of the file, and others that may be are counted" {
   measured "$MPSWEEP" sweep "${SWEEP[@]}" -l processes:1
   local best others
-  best=$(jq -s '[.[] | select(.type == "point")] | max_by(.throughput_ips)' "$(saved)")
+  best=$(jq -s '[.[] | select(.type == "point")] | max_by([.status == "ok", .throughput_ips])' "$(saved)")
   closing | grep -q "^Best   $(jq -r '"\(.layout) \(.processes)×\(.threads)"' <<<"$best"), "
   others=$(jq -s --argjson best "$best" '[.[] | select(.type == "point" and .id != $best.id
-    and .throughput_ips * (1 + (.ci95_rel // infinite))
-      >= $best.throughput_ips * (1 - ($best.ci95_rel // infinite)))] | length' "$(saved)")
+    and .throughput_ips * (1 + (.ci95_rel // 0))
+      >= $best.throughput_ips * (1 - ($best.ci95_rel // 0)))] | length' "$(saved)")
   case $others in
   0) closing | absent 'may do as much' - ;;
   1) closing | grep -q '; 1 other may do as much$' ;;
