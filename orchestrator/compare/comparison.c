@@ -240,6 +240,14 @@ static void differ(json_t *lines, const char *what, const json_t *base, const js
         add_difference(lines, what, base, change);
 }
 
+/* Of settings that are the defaults there is no record. */
+static void differ_emulated(json_t *lines, const json_t *base, const json_t *change)
+{
+    json_t *none = json_string("the defaults");
+    differ(lines, "DIFFERENT EMULATED MACHINE", base ? base : none, change ? change : none);
+    json_decref(none);
+}
+
 /* The words as one types them. A long command begins with the word before the one with that index,
  * which may be its option. NULL: there is no command, or no memory. */
 static json_t *command_text(const json_t *words, size_t different)
@@ -344,6 +352,8 @@ static json_t *header_differences(const struct comparison *comparison)
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         differ(lines, fields[i].what, json_object_get(base, fields[i].field),
                json_object_get(change, fields[i].field));
+    differ_emulated(lines, json_object_get(base, "emulated_machine"),
+                    json_object_get(change, "emulated_machine"));
     differ_quota(lines, json_object_get(base, "cpu_quota"), json_object_get(change, "cpu_quota"));
     return lines;
 }

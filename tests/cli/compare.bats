@@ -291,6 +291,12 @@ plan_of() { head -1 "$1" | jq -c '[.plan, .workload, .job, (.options | map_value
   grep -qx 'DIFFERENT DRIVER: "13.0" in BASE, "12.4" in NEW' out
   grep -qx 'DIFFERENT WORKLOAD: "builtin" in BASE, "delay" in NEW' out
   grep -qx 'different number of CPUs: 16 in BASE, 8 in NEW' out
+  file base.jsonl <<<'{}'
+  file new.jsonl '.emulated_machine = "kernel_ns=25000"' <<<'{}'
+  compare 0
+  grep -qx 'DIFFERENT EMULATED MACHINE: "the defaults" in BASE, "kernel_ns=25000" in NEW' out
+  expect 0 "$MPSWEEP" compare new.jsonl new.jsonl
+  absent 'EMULATED MACHINE' out
   file base.jsonl '.cpu_quota = 0.0' <<<'{}'
   file new.jsonl '.cpu_quota = 0.5' <<<'{}'
   compare 0
