@@ -259,6 +259,13 @@ enum status results_load_begun(int fd, const char *path, results_field *needed, 
     return status == STATUS_OK ? load(&lines, needed, true, out) : status;
 }
 
+size_t results_missing_points(const struct results *results)
+{
+    json_int_t planned = json_integer_value(json_object_get(results->header, "plan"));
+    size_t count = json_array_size(results->points);
+    return !results->tune && planned > (json_int_t)count ? (size_t)planned - count : 0;
+}
+
 void results_release(struct results *results)
 {
     json_decref(results->header);

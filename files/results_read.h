@@ -8,6 +8,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <jansson.h>
@@ -50,5 +51,9 @@ enum status results_load_begun(int fd, const char *path, results_field *needed,
 /* Replaces what a terminal does not only print in all texts (common/text.h). Call it before any of
  * them is shown; not where they go into a deployment, or are compared with this machine. */
 void results_make_displayable(struct results *results);
+
+/* How many points of its plan a sweep's file does not hold; of a tuning, which measures some of its
+ * space, none. */
+size_t results_missing_points(const struct results *results);
 
 void results_release(struct results *results);

@@ -314,7 +314,7 @@ static size_t note_skipped(const struct search *search, struct emit_choice *choi
     return count;
 }
 
-/* "the highest throughput of the file" is claimed only where that is so. */
+/* "the highest throughput of the file" is claimed only where that is so, and the file whole. */
 static void write_why(const struct search *search, size_t skipped, struct emit_choice *choice)
 {
     struct text text = {.at = choice->why, .size = sizeof choice->why};
@@ -325,10 +325,15 @@ static void write_why(const struct search *search, size_t skipped, struct emit_c
                     rate_time_text(1e3 * number_at(search->goal, "us"), limit, sizeof limit));
         return;
     }
+    size_t count = json_array_size(search->results->points);
+    size_t missing = results_missing_points(search->results);
     text_append(&text, "the highest throughput%s",
-                skipped == 0               ? " of the file"
-                : search->max_p99_us > 0.0 ? ""
-                                           : " of the points that qualify");
+                skipped == 0 && missing == 0 ? " of the file"
+                : skipped == 0               ? " so far"
+                : search->max_p99_us > 0.0   ? ""
+                                             : " of the points that qualify");
+    if (missing > 0)
+        text_append(&text, ", of a sweep that has %zu of its %zu points", count, count + missing);
     if (search->max_p99_us > 0.0)
         text_append(&text, " with a p99 surely below %s",
                     rate_time_text(1e3 * search->max_p99_us, limit, sizeof limit));

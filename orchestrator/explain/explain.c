@@ -17,6 +17,7 @@
 #include "orchestrator/session/mps_limits.h"
 #include "orchestrator/record/record.h"
 #include "orchestrator/results/origin.h"
+#include "orchestrator/results/table.h"
 #include "orchestrator/round/round.h"
 #include "orchestrator/session/session.h"
 #include "common/text.h"
@@ -322,8 +323,11 @@ static int run(struct explaining *explaining, struct session *session)
     status = explain_set_compute(&explaining->set, &limits);
     if (status != STATUS_OK)
         return report(status);
-    if (text)
+    if (text) {
+        table_print_unfinished(stdout, json_array_size(explaining->results.points),
+                               results_missing_points(&explaining->results));
         explain_print_text(stdout, explaining->results.header, &explaining->set);
+    }
     fflush(stdout);
     int result = EXIT_ALL_MEASURED;
     if (verifies) {

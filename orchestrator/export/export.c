@@ -55,8 +55,11 @@ static void print(const struct results *results, const char *format)
     else if (strcmp(format, "json") == 0)
         table_print_json(stdout, results->header, results->calibrations, results->points,
                          results->tune, results->footer);
-    else
+    else {
+        table_print_unfinished(stdout, json_array_size(results->points),
+                               results_missing_points(results));
         table_print(stdout, results->header, results->points);
+    }
 }
 
 int export_command(const struct invocation *invocation)

@@ -293,6 +293,14 @@ void table_print_heading(FILE *out, json_t *header, const json_t *points)
     fputs(begun ? "\n\n" : "\n", out);
 }
 
+void table_print_unfinished(FILE *out, size_t points, size_t missing)
+{
+    if (missing > 0)
+        fprintf(out,
+                "NOT FINISHED: %zu of %zu points; 'mpsweep sweep --resume' measures the rest\n",
+                points, points + missing);
+}
+
 void table_print(FILE *out, json_t *header, const json_t *points)
 {
     struct columns table = {0};

@@ -15,6 +15,9 @@
  * the same in all points stand in the heading, the others have a column. */
 void table_print(FILE *out, json_t *header, const json_t *points);
 
+/* "NOT FINISHED: 6 of 32 points", where some of the plan are missing. */
+void table_print_unfinished(FILE *out, size_t points, size_t missing);
+
 /* One line a point, all settings, fixed columns; empty where there is no number. */
 void table_print_csv(FILE *out, const json_t *header, const json_t *points);
 

@@ -199,3 +199,19 @@ rve.py'
   emit env d --point 1
   warned 'point 1 is unconverged: its figures are not certain' d/deployment.env
 }
+
+@test "a sweep that is not finished: what is chosen is the best so far" {
+  expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1-4 -q -o measured.jsonl
+  # A busy computer leaves some of them imprecise.
+  sed 's/"status":"unconverged"/"status":"ok"/' measured.jsonl >whole.jsonl
+  head -4 whole.jsonl >cut.jsonl
+  expect 0 "$MPSWEEP" export cut.jsonl
+  grep -qx "NOT FINISHED: 3 of 4 points; 'mpsweep sweep --resume' measures the rest" out
+  expect 0 "$MPSWEEP" emit cut.jsonl --target env -o cut
+  grep -qE '^point [0-3] \(the highest throughput so far, of a sweep that has 3 of its 4 points\): ' out
+  grep -q 'the highest throughput so far, of a sweep that has 3 of its 4 points' cut/README.md
+  expect 0 "$MPSWEEP" export whole.jsonl
+  absent 'NOT FINISHED' out
+  expect 0 "$MPSWEEP" emit whole.jsonl --target env -o whole
+  absent 'so far' out
+}
