@@ -72,6 +72,10 @@ static enum status add_header(const char *path, unsigned long number, json_t *he
         results->header = json_incref(header);
     else if (json_is_true(json_object_get(header, "resumed")))
         results->resumed = true;
+    else
+        return status_set(STATUS_USAGE,
+                          "'%s' line %lu: another file begins; 'mpsweep merge' joins files", path,
+                          number);
     /* What holds for some of the points holds for the file. */
     json_t *other_machine = json_object_get(header, "other_machine");
     if (other_machine != NULL)

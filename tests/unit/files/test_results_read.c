@@ -180,6 +180,7 @@ static void errors_name_file_and_line(void **state)
                       " has schema 2; this program reads 1");
     expect_text_error(HEADER "{\"type\":\"header\",\"schema\":2}\n",
                       " line 2: has schema 2; this program reads 1");
+    expect_text_error(HEADER HEADER, " line 2: another file begins; 'mpsweep merge' joins files");
     expect_text_error(HEADER "{}\n", " line 2: a record without a type");
     expect_text_error(HEADER "[1]\n", " line 2: a record without a type");
     expect_text_error(HEADER "{\"type\":\"point\"}\n", " line 2: a point without an id");
