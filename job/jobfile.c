@@ -243,8 +243,9 @@ static enum status parse_file(struct loader *loader)
     if (loader->status != STATUS_OK && (!bad_line || loader->line <= bad_line))
         return loader->status;
     if (bad_line)
-        return status_set(STATUS_USAGE, "'%s' line %d is neither [section] nor key = value",
-                          loader->path, bad_line);
+        return status_set(
+            STATUS_USAGE, "'%s' line %d is neither [section] nor key = value%s", loader->path,
+            bad_line, bad_line == 1 ? ", as a job file has them; a program goes behind '--'" : "");
     if (ferror(loader->file))
         return status_set(STATUS_SYSTEM, "cannot read '%s': %s", loader->path, strerror(errno));
     enum status status = end_workload(loader);

@@ -301,6 +301,9 @@ static int print_version(void)
 /* Prints a shell's script, or what it asks for: the candidates for the last word behind "--". */
 static int print_completion(int count, char **words)
 {
+    char word[] = "completion", *topic[] = {word};
+    if (count == 1 && is_help(words[0]))
+        return print_help(1, topic);
     if (count > 0 && strcmp(words[0], "--") == 0)
         completion_print(stdout, count - 1, words + 1);
     else if (count != 1 || !completion_print_script(stdout, words[0]))

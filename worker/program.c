@@ -182,8 +182,8 @@ static void judge_early_end(const struct supervisor *supervisor)
     /* As a script does that ignores that it cannot import the client. */
     if (WIFEXITED(supervisor->wait_status) && WEXITSTATUS(supervisor->wait_status) == 0 && !ready &&
         !has_opened(supervisor))
-        when = "before it was ready, without a call to mpsweep's client (import mpsweep, or "
-               "mpsweep_open())";
+        when = "before it was ready, without iterations on the GPU and without a call to "
+               "mpsweep's client (import mpsweep, or mpsweep_open())";
     if (WIFEXITED(supervisor->wait_status))
         fail(supervisor, "exited with status %d %s", WEXITSTATUS(supervisor->wait_status), when);
     else

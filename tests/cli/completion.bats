@@ -90,6 +90,8 @@ offers_exactly() {
     [ ! -s err ]
   done
   refused "completion needs one of bash\|zsh\|fish" "$MPSWEEP" completion
+  expect 0 "$MPSWEEP" completion --help
+  grep -q 'mpsweep completion SHELL' out
   refused "completion needs one of bash\|zsh\|fish" "$MPSWEEP" completion tcsh
 }
 

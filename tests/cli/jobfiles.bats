@@ -72,7 +72,7 @@ J
 [global]
 this is prose
 J
-  bad_job "'bad.job' line 1 is neither \[section\] nor key = value" <<'J'
+  bad_job "'bad.job' line 1 is neither .* nor key = value, as a job file has them; a program goes behind '--'" <<'J'
 [global
 kernels = 5
 J

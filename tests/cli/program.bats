@@ -245,7 +245,7 @@ SCRIPT
 @test "a Python program that does without the client is named as the reason" {
   printf 'try:\n  import nothing\nexcept ImportError:\n  pass\n' >program.py
   measure 2 -l threads:1 -- python3 program.py
-  points '.[0].error | test("exited with status 0 before it was ready, without a call to mpsweep.s client .import mpsweep, or mpsweep_open")' r.jsonl
+  points '.[0].error | test("exited with status 0 before it was ready, without iterations on the GPU and without a call to mpsweep.s client .import mpsweep, or mpsweep_open")' r.jsonl
 }
 
 @test "a Python program that mpsweep has not started runs as usual" {
