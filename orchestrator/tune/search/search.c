@@ -211,7 +211,7 @@ static bool add_doubtful(struct tune_search *search, double seconds_most, struct
 {
     double most_s = fmin(seconds_most, search->left_s - tune_whole_finals_s(search));
     bool any = false, too_dear = false;
-    if (!search->rules.predicted || isinf(search->left_s))
+    if (!search->rules.predicted || search->rules.trusted || isinf(search->left_s))
         return false;
     while (!any && !too_dear && tune_belief_doubt(search))
         any = tune_belief_renew(search, TUNE_GROWTH) == STATUS_OK &&

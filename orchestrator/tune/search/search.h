@@ -56,10 +56,11 @@ struct tune_rules {
     bool latency;                       /* the value is the inverse of a latency */
     double resolution; /* the value is a rate that is searched for, known to this share; or 0 */
     bool exhaustive;   /* look at every point */
-    bool predicted;    /* candidates have predictions */
-    bool program;      /* candidates are of a program: its starts may take long, and serve fewer */
-    bool server;       /* the program is a server: threads are connections to it */
-    bool fresh;        /* no processes serve two points */
+    bool predicted;    /* candidates have predictions, */
+    bool trusted; /* and what few looks show of them is not doubted: other finals have the time */
+    bool program; /* candidates are of a program: its starts may take long, and serve fewer */
+    bool server;  /* the program is a server: threads are connections to it */
+    bool fresh;   /* no processes serve two points */
     /* Its command has their number: a start serves no other one. */
     bool names_processes, names_threads;
 };

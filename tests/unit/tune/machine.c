@@ -204,6 +204,7 @@ enum status tune_trial_run(const struct tune_truth *truth, const struct tune_spa
         .rounds_most = 8,
         .final_grows = true,
         .program = space->job.command != NULL,
+        .trusted = trial->trusted,
     };
     struct tune_rules rules = base;
     rules.budget_s = trial->budget_s;

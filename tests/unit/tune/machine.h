@@ -69,7 +69,7 @@ void tune_truth_look(const struct tune_truth *truth, const struct point *point, 
 
 /* The whole: a tune with that many seconds on that machine, in time that is only counted. */
 struct tune_trial {
-    bool guided;
+    bool guided, trusted;
     const struct tune_search *search; /* while it runs; or NULL, and no layout is left out */
     double budget_s, max_p99_us, max_cpus;
     /* What came of it. */
