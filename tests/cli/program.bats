@@ -360,7 +360,7 @@ SCRIPT
 }
 
 @test "programs that end before they are ready" {
-  fails exit-0 'exited with status 0 before it was ready, without a call to .*' "${LAYOUTS[@]}"
+  fails exit-0 'exited with status 0 before it was ready, without iterations on the GPU and without a call to .*' "${LAYOUTS[@]}"
   fails exit-3 'exited with status 3 before it was ready; its last words:   the model is missing .$' \
     "${LAYOUTS[@]}"
   fails exit-unfinished '.*before it was ready; its last words: the last line has no end$' -l processes:2
