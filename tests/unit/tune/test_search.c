@@ -1,4 +1,4 @@
-/* The search: what it finds, and what it does not try. */
+/* The search: what it finds. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -57,6 +57,21 @@ static void test_wrong_predictions_do_not_win(void **state)
         rig.space[i].predicted = 1000.0 / surface_hill(&rig.space[i]);
     rig_begin(&predicted);
     rig_run(surface_hill, 0.001, 1000.0);
+    assert_true(surface_is_top(&rig.space[rig_judge().winner]));
+}
+
+static void test_one_window_that_shows_far_too_much_does_not_win(void **state)
+{
+    (void)state;
+    struct tune_rules predicted = rig_rules;
+    predicted.predicted = true;
+    rig_make_space();
+    for (size_t i = 0; i < rig.count; i++)
+        rig.space[i].predicted = surface_hill(&rig.space[i]);
+    rig_begin(&predicted);
+    rig_look(0, 1400.0, 0.001, 1.0, false);
+    rig_run(surface_hill, 0.001, 1000.0);
+    assert_true(rig.asked[0] > 1);
     assert_true(surface_is_top(&rig.space[rig_judge().winner]));
 }
 
@@ -356,206 +371,6 @@ static void test_streams_take_the_place_of_threads(void **state)
     assert_true(as_many_in_flight(winner) == 9000.0);
 }
 
-/* -- what is not tried ------------------------------------------------------------------------- */
-
-static void test_more_of_what_is_refused_is_not_tried(void **state)
-{
-    (void)state;
-    rig_make_space();
-    rig_begin(&rig_rules);
-    /* 2x2 over MPS was refused, with single launches: so would be more of it. */
-    for (size_t i = 0; i < rig.count; i++)
-        if (rig.space[i].processes == 2 && rig.space[i].threads == 2 &&
-            rig.space[i].axes[TUNE_AXIS_MPS] && !rig.space[i].axes[TUNE_AXIS_LAUNCH])
-            rig_look(i, 0.0, 0.0, 0.0, false);
-    memset(rig.asked, 0, sizeof rig.asked);
-    rig_run(surface_hill, 0.001, 1000.0);
-    for (size_t i = 0; i < rig.count; i++)
-        if (rig.space[i].processes >= 2 && rig.space[i].threads >= 2 &&
-            rig.space[i].axes[TUNE_AXIS_MPS] && !rig.space[i].axes[TUNE_AXIS_LAUNCH])
-            assert_int_equal(rig.asked[i], 0);
-    assert_true(surface_is_top(&rig.space[rig_judge().winner]));
-
-    rig_make_space();
-    rig_begin(&rig_rules);
-    rig_run(surface_refuses_many, 0.001, 1000.0);
-    assert_true(rig.space[rig_judge().winner].processes < 8);
-}
-
-/* There is not room for another client with these queues, whatever the clients were to do. */
-static void test_as_many_queues_of_clients_are_not_tried(void **state)
-{
-    (void)state;
-    struct tune_candidate space[] = {
-        {.processes = 4, .threads = 8, .connections = 32, .axes = {[TUNE_AXIS_MPS] = 1}},
-        {.processes = 4, .threads = 1, .connections = 32, .axes = {[TUNE_AXIS_MPS] = 1}},
-        {.processes = 8, .threads = 1, .connections = 16, .axes = {[TUNE_AXIS_MPS] = 1}},
-        {.processes = 16, .threads = 1, .connections = 4, .axes = {[TUNE_AXIS_MPS] = 1}},
-        {.processes = 2, .threads = 1, .connections = 64, .axes = {[TUNE_AXIS_MPS] = 1}},
-        {.processes = 4, .threads = 1, .connections = 32},
-    };
-    const bool is_beyond[] = {false, true, true, false, false, false};
-    const struct tune_observation full = {.outcome = TUNE_INFEASIBLE, .crowded = true};
-    rig.count = sizeof space / sizeof *space;
-    memcpy(rig.space, space, sizeof space);
-    memset(rig.asked, 0, sizeof rig.asked);
-    rig_begin(&rig_rules);
-    tune_search_note(rig.search, 0, &full);
-    for (size_t i = 0; i < rig.count; i++)
-        assert_int_equal(tune_search_is_beyond(rig.search, i), is_beyond[i]);
-    rig_run(surface_flat, 0.001, 1000.0);
-    for (size_t i = 1; i < rig.count; i++)
-        assert_int_equal(rig.asked[i] == 0, is_beyond[i]);
-    /* What has worked may be tried again, although larger ones were refused. */
-    rig_begin(&rig_rules);
-    rig_look(1, 100.0, 0.001, 1000.0, false);
-    tune_search_note(rig.search, 0, &full);
-    assert_false(tune_search_is_beyond(rig.search, 1));
-    /* Nor is it a limit that keeps out others, where as many have worked. */
-    rig_begin(&rig_rules);
-    rig_look(2, 100.0, 0.001, 1000.0, false);
-    tune_search_note(rig.search, 0, &full);
-    assert_false(tune_search_is_beyond(rig.search, 1));
-    /* Without room for the buffers fewer threads may fit. */
-    const struct tune_observation large = {.outcome = TUNE_INFEASIBLE};
-    rig_begin(&rig_rules);
-    tune_search_note(rig.search, 0, &large);
-    for (size_t i = 1; i < rig.count; i++)
-        assert_false(tune_search_is_beyond(rig.search, i));
-}
-
-static void test_a_setting_that_never_works_is_given_up(void **state)
-{
-    (void)state;
-    unsigned graphs = 0;
-    rig_make_space();
-    rig_begin(&rig_rules);
-    rig_run(surface_fails_as_graph, 0.001, 1000.0);
-    for (size_t i = 0; i < rig.count; i++)
-        graphs += rig.space[i].axes[TUNE_AXIS_LAUNCH] && rig.asked[i];
-    /* One batch of the coarse design asks for them. */
-    assert_true(graphs >= 3 && graphs <= 18);
-    assert_int_equal(rig.space[rig_judge().winner].axes[TUNE_AXIS_LAUNCH], 0);
-    assert_int_equal(rig.space[rig_judge().winner].processes, 4);
-
-    rig_make_space();
-    rig_begin(&rig_rules);
-    for (size_t i = 0, failed = 0; i < rig.count && failed < 3; i++)
-        if (rig.space[i].axes[TUNE_AXIS_LAUNCH]) {
-            rig_look(i, -1.0, 0.0, 0.0, false);
-            failed++;
-        }
-    memset(rig.asked, 0, sizeof rig.asked);
-    rig_run(surface_hill, 0.001, 1000.0);
-    for (size_t i = 0; i < rig.count; i++)
-        assert_true(!rig.space[i].axes[TUNE_AXIS_LAUNCH] || !rig.asked[i]);
-}
-
-static void test_nothing_that_works_is_no_winner(void **state)
-{
-    (void)state;
-    rig_make_space();
-    rig_begin(&rig_rules);
-    rig_run(surface_fails_always, 0.001, 1000.0);
-    struct tune_judgement judgement = rig_judge();
-    assert_int_equal(judgement.verdict, TUNE_NONE);
-    assert_true(judgement.winner == TUNE_NO_POINT && judgement.closest == TUNE_NO_POINT);
-    assert_false(judgement.complete || judgement.cut);
-}
-
-/* As long as nothing has worked, what failed does not show which setting it was. */
-static void test_first_failures_do_not_close_the_space(void **state)
-{
-    (void)state;
-    rig_make_space();
-    rig_begin(&rig_rules);
-    for (size_t i = 0; i < 4; i++)
-        rig_look(i, -1.0, 0.0, 0.0, false);
-    rig_run(surface_hill, 0.001, 1000.0);
-    assert_true(rig_judge().winner != TUNE_NO_POINT &&
-                surface_is_top(&rig.space[rig_judge().winner]));
-    assert_true(rig_judge().complete);
-}
-
-static void test_excluded_and_outside(void **state)
-{
-    (void)state;
-    rig_make_space();
-    for (size_t i = 0; i < rig.count; i++) {
-        rig.space[i].excluded = rig.space[i].axes[TUNE_AXIS_MPS] && rig.space[i].processes == 4;
-        rig.space[i].outside = rig.space[i].naive;
-    }
-    rig_begin(&rig_rules);
-    rig_run(surface_hill, 0.001, 1000.0);
-    for (size_t i = 0; i < rig.count; i++)
-        assert_true(!rig.space[i].excluded || !rig.asked[i]);
-    assert_int_equal(rig.asked[0], 1);
-    /* Only what is outside has been measured: it is not an answer. */
-    rig_begin(&rig_rules);
-    rig_look(0, 1000.0, 0.001, 1.0, false);
-    assert_int_equal(rig_judge().verdict, TUNE_NONE);
-}
-
-static void test_a_ceiling_below_the_best_is_not_tried(void **state)
-{
-    (void)state;
-    struct tune_rules predicted = rig_rules;
-    predicted.predicted = true;
-    rig_make_space();
-    for (size_t i = 0; i < rig.count; i++) {
-        rig.space[i].predicted = 1000.0;
-        rig.space[i].ceiling = rig.space[i].axes[TUNE_AXIS_MPS] ? 2000.0 : 100.0;
-    }
-    rig_begin(&predicted);
-    /* The best is known before anything else is looked at. */
-    for (size_t i = 0; i < rig.count; i++)
-        if (surface_is_top(&rig.space[i]))
-            rig_look(i, 1000.0, 0.001, 1.0, false);
-    rig_run(surface_hill, 0.001, 1000.0);
-    for (size_t i = 0; i < rig.count; i++)
-        assert_true(rig.space[i].axes[TUNE_AXIS_MPS] || rig.space[i].naive || !rig.asked[i]);
-}
-
-static size_t find_top(void)
-{
-    size_t top = 0;
-    while (!surface_is_top(&rig.space[top]))
-        top++;
-    return top;
-}
-
-static void test_ceilings_that_are_surpassed_rule_out_less(void **state)
-{
-    (void)state;
-    struct tune_rules predicted = rig_rules;
-    predicted.predicted = true;
-    rig_make_space();
-    for (size_t i = 0; i < rig.count; i++)
-        rig.space[i].predicted = rig.space[i].ceiling = 0.5 * surface_hill(&rig.space[i]);
-    rig_begin(&predicted);
-    /* Beside the top: more than all ceilings. */
-    for (size_t i = 0; i < rig.count; i++)
-        if (surface_hill(&rig.space[i]) > 900.0 && i != find_top())
-            rig_look(i, surface_hill(&rig.space[i]), 0.001, 1.0, false);
-    rig_run(surface_hill, 0.001, 1000.0);
-    assert_int_equal(rig_judge().winner, find_top());
-}
-
-static void test_one_window_that_shows_far_too_much_does_not_win(void **state)
-{
-    (void)state;
-    struct tune_rules predicted = rig_rules;
-    predicted.predicted = true;
-    rig_make_space();
-    for (size_t i = 0; i < rig.count; i++)
-        rig.space[i].predicted = surface_hill(&rig.space[i]);
-    rig_begin(&predicted);
-    rig_look(0, 1400.0, 0.001, 1.0, false);
-    rig_run(surface_hill, 0.001, 1000.0);
-    assert_true(rig.asked[0] > 1);
-    assert_int_equal(rig_judge().winner, find_top());
-}
-
 /* -- anything ---------------------------------------------------------------------------------- */
 
 static double arbitrary(const struct tune_candidate *one)
@@ -590,6 +405,7 @@ int main(void)
         cmocka_unit_test_teardown(test_top_of_a_hill_is_found_in_few_points, rig_end),
         cmocka_unit_test_teardown(test_predictions_lead_there_sooner, rig_end),
         cmocka_unit_test_teardown(test_wrong_predictions_do_not_win, rig_end),
+        cmocka_unit_test_teardown(test_one_window_that_shows_far_too_much_does_not_win, rig_end),
         cmocka_unit_test_teardown(test_a_rate_that_is_lowered_keeps_its_rounds, rig_end),
         cmocka_unit_test_teardown(test_equals_are_all_named, rig_end),
         cmocka_unit_test_teardown(test_noise_seldom_makes_a_winner_of_equals, rig_end),
@@ -602,15 +418,6 @@ int main(void)
         cmocka_unit_test_teardown(test_of_equals_with_equal_cpus, rig_end),
         cmocka_unit_test_teardown(test_the_cheapest_of_a_plateau_is_a_finalist, rig_end),
         cmocka_unit_test_teardown(test_streams_take_the_place_of_threads, rig_end),
-        cmocka_unit_test_teardown(test_more_of_what_is_refused_is_not_tried, rig_end),
-        cmocka_unit_test_teardown(test_as_many_queues_of_clients_are_not_tried, rig_end),
-        cmocka_unit_test_teardown(test_a_setting_that_never_works_is_given_up, rig_end),
-        cmocka_unit_test_teardown(test_nothing_that_works_is_no_winner, rig_end),
-        cmocka_unit_test_teardown(test_first_failures_do_not_close_the_space, rig_end),
-        cmocka_unit_test_teardown(test_excluded_and_outside, rig_end),
-        cmocka_unit_test_teardown(test_a_ceiling_below_the_best_is_not_tried, rig_end),
-        cmocka_unit_test_teardown(test_ceilings_that_are_surpassed_rule_out_less, rig_end),
-        cmocka_unit_test_teardown(test_one_window_that_shows_far_too_much_does_not_win, rig_end),
         cmocka_unit_test_teardown(test_any_surface_comes_to_an_end, rig_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
