@@ -267,7 +267,8 @@ size_t results_missing_points(const struct results *results)
 {
     json_int_t planned = json_integer_value(json_object_get(results->header, "plan"));
     size_t count = json_array_size(results->points);
-    return !results->tune && planned > (json_int_t)count ? (size_t)planned - count : 0;
+    bool part = results->tune || json_object_get(results->header, "shard");
+    return !part && planned > (json_int_t)count ? (size_t)planned - count : 0;
 }
 
 void results_release(struct results *results)

@@ -212,6 +212,10 @@ rve.py'
   grep -q 'the highest throughput so far, of a sweep that has 3 of its 4 points' cut/README.md
   expect 0 "$MPSWEEP" export whole.jsonl
   absent 'NOT FINISHED' out
+  # A shard is a part of it.
+  jq -c 'if .type == "header" then .shard = {} else . end' cut.jsonl >shard.jsonl
+  expect 0 "$MPSWEEP" export shard.jsonl
+  absent 'NOT FINISHED' out
   expect 0 "$MPSWEEP" emit whole.jsonl --target env -o whole
   absent 'so far' out
 }
