@@ -23,13 +23,18 @@ void color_choose(const char *word)
     choice = strcmp(word, "always") == 0 ? ALWAYS : strcmp(word, "never") == 0 ? NEVER : AUTO;
 }
 
+bool color_takes_sequences(FILE *out)
+{
+    const char *terminal = getenv("TERM");
+    return terminal && strcmp(terminal, "dumb") != 0 && isatty(fileno(out));
+}
+
 bool color_is_on(FILE *out)
 {
-    const char *refused = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    const char *refused = getenv("NO_COLOR");
     if (choice != AUTO)
         return choice == ALWAYS;
-    return !(refused && *refused) && terminal && strcmp(terminal, "dumb") != 0 &&
-           isatty(fileno(out));
+    return !(refused && *refused) && color_takes_sequences(out);
 }
 
 static void print_colored(FILE *out, const char *text, size_t length, const char *color)

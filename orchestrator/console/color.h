@@ -10,6 +10,9 @@
  * terminals, unless NO_COLOR is set and not empty (https://no-color.org) or TERM is dumb. */
 void color_choose(const char *word);
 
+/* Whether out is a terminal that takes control sequences: TERM is set, and not dumb. */
+bool color_takes_sequences(FILE *out);
+
 /* Whether what is printed to out has colours. */
 bool color_is_on(FILE *out);
 

@@ -13,7 +13,7 @@ void progress_init(struct progress *progress, bool quiet, size_t total, double e
     uint64_t now_ns = clock_now_ns();
     *progress = (struct progress){
         .quiet = quiet,
-        .terminal = isatty(STDERR_FILENO),
+        .terminal = color_takes_sequences(stderr),
         .total = total,
         .started_ns = now_ns,
         .printed_ns = now_ns,

@@ -2,9 +2,9 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/clock.h"
+#include "orchestrator/console/color.h"
 #include "orchestrator/console/report.h"
 #include "orchestrator/doctor/internal.h"
 
@@ -54,7 +54,7 @@ int doctor_find_limits(const char *device)
 {
     struct session session;
     struct mps_limits limits;
-    bool terminal = isatty(STDERR_FILENO);
+    bool terminal = color_takes_sequences(stderr);
     const struct session_request request = {.device = device, .single = "doctor"};
     enum status status = session_open(&request, &session);
     if (status != STATUS_OK)

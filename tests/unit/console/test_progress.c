@@ -30,25 +30,32 @@ static void open_terminal(unsigned short columns)
     int end = open(ptsname(terminal), O_RDWR | O_NOCTTY | O_CLOEXEC);
     assert_true(end >= 0);
     assert_int_equal(ioctl(end, TIOCSWINSZ, &size), 0);
+    setenv("TERM", "xterm", 1);
     fflush(stderr);
     saved = dup(STDERR_FILENO);
     assert_true(dup2(end, STDERR_FILENO) >= 0);
     close(end);
 }
 
-/* What was printed on it, behind what clears the line. A terminal hands it over in parts: with its
- * last writer gone, reading goes on to the end. */
-static const char *close_terminal(void)
+/* What was printed on it. A terminal hands it over in parts: with its last writer gone, reading
+ * goes on to the end. */
+static void read_terminal(char *text, size_t size)
 {
-    static char text[512];
     size_t length = 0;
     ssize_t bytes;
     dup2(saved, STDERR_FILENO);
     close(saved);
-    while ((bytes = read(terminal, text + length, sizeof text - 1 - length)) > 0)
+    while ((bytes = read(terminal, text + length, size - 1 - length)) > 0)
         length += (size_t)bytes;
     close(terminal);
     text[length] = '\0';
+}
+
+/* The same, behind what clears the line. */
+static const char *close_terminal(void)
+{
+    static char text[512];
+    read_terminal(text, sizeof text);
     assert_memory_equal(text, CLEAR, strlen(CLEAR));
     return text + strlen(CLEAR);
 }
@@ -148,6 +155,19 @@ static void a_file_has_a_line_where_none_came_for_long(void **state)
                                       "[3/3] threads 1×4: 12 iterations/s\n");
 }
 
+static void a_terminal_that_takes_no_sequences_has_lines(void **state)
+{
+    (void)state;
+    static char text[512];
+    open_terminal(80);
+    setenv("TERM", "dumb", 1);
+    struct progress progress = of_three_steps();
+    progress_begin(&progress, "threads 1×8");
+    progress_end(&progress, "12 iterations/s");
+    read_terminal(text, sizeof text);
+    assert_string_equal(text, "[1/3] threads 1×8: 12 iterations/s\r\n");
+}
+
 static void a_quiet_file_has_none(void **state)
 {
     (void)state;
@@ -168,6 +188,7 @@ int main(void)
         cmocka_unit_test(a_subject_cut_by_bytes_ends_with_a_whole_character),
         cmocka_unit_test(a_result_stays_above_the_line),
         cmocka_unit_test(a_file_has_a_line_where_none_came_for_long),
+        cmocka_unit_test(a_terminal_that_takes_no_sequences_has_lines),
         cmocka_unit_test(a_quiet_file_has_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
