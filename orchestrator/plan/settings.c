@@ -376,10 +376,16 @@ void setting_form_append(const struct option_row *row, const char *form, const c
                          struct text *out)
 {
     const char *mark = form ? strstr(form, "%s") : NULL;
-    if (mark)
-        text_append(out, "%.*s%s%s", (int)(mark - form), form, value, mark + 2);
-    else
+    if (!mark) {
         text_append(out, "%s %s", row->name, value);
+        return;
+    }
+    const char *rest = mark + 2;
+    size_t noun = *rest == ' ' ? 1 + strcspn(rest + 1, " ") : 0;
+    /* "2 kernels", "1 kernel" */
+    bool single = noun > 1 && rest[noun - 1] == 's' && strcmp(value, "1") == 0;
+    text_append(out, "%.*s%s", (int)(mark - form), form, value);
+    text_append(out, "%.*s%s", (int)noun - single, rest, rest + noun);
 }
 
 const char *setting_size_text(uint64_t bytes, char *out, size_t size)

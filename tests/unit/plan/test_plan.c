@@ -201,6 +201,13 @@ static void descriptions_show_what_differs(void **state)
     make_plan();
     point_describe(&plan.points[0], text, sizeof text);
     assert_string_equal(text, "hybrid 8×2, pageable, no sync, 32 connections, block");
+    set(OPTION_KERNELS, "1");
+    set(OPTION_CONNECTIONS, "1");
+    make_plan();
+    point_describe(&plan.points[0], text, sizeof text);
+    assert_string_equal(text, "hybrid 8×2, pageable, no sync, 1 connection, block, 1 kernel");
+    set(OPTION_KERNELS, "220");
+    set(OPTION_CONNECTIONS, "32");
     set(OPTION_ACTIVE_THREAD_PERCENTAGE, "30/default");
     set(OPTION_PRIORITY, "1");
     set(OPTION_MEMORY_LIMIT, "512M/2048M");
