@@ -147,7 +147,9 @@ static enum status bad_value(const struct option_row *row, const char *text)
         snprintf(expected, sizeof expected, "%s", RATE_EXPECTED);
         break;
     case OPTION_KIND_REAL:
-        snprintf(expected, sizeof expected, "a number from %g to %g", row->min, row->max);
+    case OPTION_KIND_PERCENT:
+        snprintf(expected, sizeof expected, "a number from %g to %g%s", row->min, row->max,
+                 row->kind == OPTION_KIND_PERCENT ? ", in percent" : "");
         break;
     case OPTION_KIND_SECONDS:
         snprintf(expected, sizeof expected,
@@ -291,6 +293,18 @@ static bool parse_real(const char *text, double *out)
     return end != text && !*end && !errno && isfinite(*out);
 }
 
+static bool parse_percent(const char *text, double *out)
+{
+    char number[64];
+    size_t length = strlen(text);
+    if (length == 0 || length >= sizeof number)
+        return false;
+    memcpy(number, text, length + 1);
+    if (number[length - 1] == '%')
+        number[length - 1] = '\0';
+    return parse_real(number, out);
+}
+
 /* A time in seconds, with its unit. */
 static bool parse_time(const char *text, double *out)
 {
@@ -326,7 +340,7 @@ static enum status add_item(struct option_value *value, const struct option_row 
     static const struct option_choice yes_or_no[] = {{"no"}, {"yes"}, {0}};
     struct option_item item = {0};
     bool valid = true;
-    char seconds[32];
+    char number[32];
     switch (row->kind) {
     case OPTION_KIND_CHOICE:
     case OPTION_KIND_SWITCH:
@@ -341,9 +355,15 @@ static enum status add_item(struct option_value *value, const struct option_row 
         valid = (parse_time(text, &item.real) || parse_real(text, &item.real)) &&
                 item.real >= row->min && item.real <= row->max;
         /* Records have a number of seconds, however it was written. */
-        snprintf(seconds, sizeof seconds, "%.10g", item.real);
+        snprintf(number, sizeof number, "%.10g", item.real);
         if (valid)
-            return option_value_add(value, &item, seconds);
+            return option_value_add(value, &item, number);
+        break;
+    case OPTION_KIND_PERCENT:
+        valid = parse_percent(text, &item.real) && item.real >= row->min && item.real <= row->max;
+        snprintf(number, sizeof number, "%.10g", item.real);
+        if (valid)
+            return option_value_add(value, &item, number);
         break;
     case OPTION_KIND_TIME:
         valid = parse_time(text, &item.real) && item.real >= row->min && item.real <= row->max;

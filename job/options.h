@@ -144,6 +144,7 @@ enum option_kind {
     OPTION_KIND_INTEGER, /* min..max, ranges 1-4 where an axis; a choice's word stands for 0 */
     OPTION_KIND_BYTES,   /* integer with K, M or G for powers of 1024 */
     OPTION_KIND_REAL,
+    OPTION_KIND_PERCENT, /* a number of them, or with a '%' behind it */
     OPTION_KIND_TEXT,
     OPTION_KIND_LAYOUT,  /* NAME:COUNTS; see struct option_item */
     OPTION_KIND_RATE,    /* see job/rate.h */

@@ -390,7 +390,7 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_WARMUP, "warmup", 0, OPTION_KIND_SECONDS, 0, SWEEP | OPTION_RECORD | OPTION_EXPLAIN,
      NULL, 0, 3600, "0.2", "TIME", HOW, "Seconds from the common start that are not counted.",
      .setting = {.type = SETTING_NS, AT(work.warmup_ns), .recorded = PLACE_NOWHERE, .label = ""}},
-    {OPTION_PRECISION, "precision", 'p', OPTION_KIND_REAL, OPTION_HOW | OPTION_USUAL,
+    {OPTION_PRECISION, "precision", 'p', OPTION_KIND_PERCENT, OPTION_HOW | OPTION_USUAL,
      OPTION_SWEEP | OPTION_EXPLAIN, NULL, 0.01, 100, "5", "PCT", HOW,
      "Half width of the 95% confidence interval to reach. Over all rounds, in percent. A window\n"
      "grows while it leaves more open than its share of that, up to --max-duration."},
@@ -532,8 +532,8 @@ const struct option_row option_table[OPTION_COUNT] = {
      NULL, "FILE", OUT,
      "What 'mpsweep explain RESULTS --format json' printed: for the ceilings, in\n"
      "place of the calibration in RESULTS."},
-    {OPTION_THRESHOLD, "threshold", 0, OPTION_KIND_REAL, OPTION_NOT_IN_JOB, OPTION_COMPARE, NULL, 0,
-     1000, "2", "PCT", "Verdicts",
+    {OPTION_THRESHOLD, "threshold", 0, OPTION_KIND_PERCENT, OPTION_NOT_IN_JOB, OPTION_COMPARE, NULL,
+     0, 1000, "2", "PCT", "Verdicts",
      "Difference that does not matter, in percent: a point is worse or better if the whole 95%\n"
      "interval of its ratio lies beyond it, and the same if all of it lies within."},
     {OPTION_ADJUST, "adjust", 0, OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_COMPARE,
@@ -563,7 +563,7 @@ const struct option_row option_table[OPTION_COUNT] = {
      NULL, 0, 0, NULL, "UUID|N|emulated", DAEMON,
      "The only GPU that the daemon and its clients see: its UUID or number, or 'emulated'.\n"
      "Default: all GPUs."},
-    {OPTION_MPS_PERCENTAGE, "active-thread-percentage", 0, OPTION_KIND_REAL, OPTION_NOT_IN_JOB,
+    {OPTION_MPS_PERCENTAGE, "active-thread-percentage", 0, OPTION_KIND_PERCENT, OPTION_NOT_IN_JOB,
      START, NULL, 0.1, 100, NULL, "PCT", DAEMON,
      "Share of the multiprocessors that each client gets at most; one decimal."},
     {OPTION_MPS_PRIORITY, "priority", 0, OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB, START, NULL, 0, 1,

@@ -41,7 +41,7 @@ unexpected argument 'extra'                            | status extra
 'low' is not a value of priority                       | start --gpu emulated --priority low
 '0' is not a value of active-thread-percentage: .* 0.1 to 100 | start --gpu emulated --active-thread-percentage 0
 '101' is not a value of active-thread-percentage       | start --gpu emulated --active-thread-percentage 101
-'50%' is not a value of active-thread-percentage       | start --gpu emulated --active-thread-percentage 50%
+'50%%' is not a value of active-thread-percentage      | start --gpu emulated --active-thread-percentage 50%%
 'nan' is not a value of active-thread-percentage       | start --gpu emulated --active-thread-percentage nan
 '5G' names no GPU: it takes GPU=SIZE, as 0=4G          | start --gpu emulated --memory-limit 5G
 '' is not a memory limit                                  | start --gpu emulated --memory-limit 0=

@@ -49,6 +49,20 @@ static void table_is_in_order_and_complete(void **state)
     }
 }
 
+static void a_percentage_may_have_its_sign(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"%", "5%%", "5 %x", "101%", "0", "", "many%"};
+    assert_int_equal(set("precision", "2.5%", 1), STATUS_OK);
+    assert_true(options_real(&options, OPTION_PRECISION) == 2.5);
+    assert_string_equal(options_text(&options, OPTION_PRECISION), "2.5");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(set("precision", wrong[i], 1), STATUS_USAGE);
+    set("precision", "500%", 1);
+    assert_string_equal(status_text(), "'500%' is not a value of precision: it takes a number from "
+                                       "0.01 to 100, in percent");
+}
+
 static void axes_take_lists_and_ranges(void **state)
 {
     (void)state;
@@ -259,6 +273,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(table_is_in_order_and_complete, begin, end),
+        cmocka_unit_test_setup_teardown(a_percentage_may_have_its_sign, begin, end),
         cmocka_unit_test_setup_teardown(axes_take_lists_and_ranges, begin, end),
         cmocka_unit_test_setup_teardown(an_item_may_hold_a_list_for_the_processes, begin, end),
         cmocka_unit_test_setup_teardown(a_list_has_a_largest_length, begin, end),
