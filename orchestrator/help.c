@@ -326,9 +326,31 @@ static void print_brief(FILE *out, const struct option_row *row)
     fputc('\n', out);
 }
 
-static bool is_other(const struct command *command, const struct option_row *row)
+/* Options of a group may stand apart in the table: here they stand together. */
+typedef bool chosen(unsigned bits, const struct option_row *row);
+
+static bool is_any(unsigned bits, const struct option_row *row)
 {
-    return row->commands & command->bit && !(row->flags & OPTION_USUAL);
+    return row->commands & bits;
+}
+
+static bool is_other(unsigned bits, const struct option_row *row)
+{
+    return row->commands & bits && !(row->flags & OPTION_USUAL);
+}
+
+/* The next group that has an option that is chosen; *at is where to look on. NULL: no further. */
+static const char *next_group(unsigned bits, chosen *is_chosen, int *at)
+{
+    for (int i = (*at)++; i < OPTION_COUNT; i = (*at)++) {
+        bool is_first = is_chosen(bits, &option_table[i]);
+        for (int j = 0; j < i && is_first; j++)
+            is_first = !is_chosen(bits, &option_table[j]) ||
+                       strcmp(option_table[j].group, option_table[i].group) != 0;
+        if (is_first)
+            return option_table[i].group;
+    }
+    return NULL;
 }
 
 /* The names of the other options of a group. */
@@ -337,7 +359,7 @@ static void print_other_group(FILE *out, const struct command *command, const ch
     int column = fprintf(out, "  %-20s", group);
     for (int i = 0; i < OPTION_COUNT; i++) {
         const struct option_row *row = &option_table[i];
-        if (!is_other(command, row) || strcmp(row->group, group) != 0)
+        if (!is_other(command->bit, row) || strcmp(row->group, group) != 0)
             continue;
         if (column + 3 + (int)strlen(row->name) > SCREEN_COLUMNS)
             column = fprintf(out, "\n%22s", "") - 1;
@@ -349,14 +371,9 @@ static void print_other_group(FILE *out, const struct command *command, const ch
 static void print_others(FILE *out, const struct command *command)
 {
     fputs("\nOthers\n", out);
-    for (int i = 0; i < OPTION_COUNT; i++) {
-        bool is_first = is_other(command, &option_table[i]);
-        for (int j = 0; j < i && is_first; j++)
-            is_first = !is_other(command, &option_table[j]) ||
-                       strcmp(option_table[j].group, option_table[i].group) != 0;
-        if (is_first)
-            print_other_group(out, command, option_table[i].group);
-    }
+    int at = 0;
+    for (const char *group; (group = next_group(command->bit, is_other, &at)) != NULL;)
+        print_other_group(out, command, group);
 }
 
 static void print_usual(FILE *out, const struct command *command, const char *page,
@@ -380,7 +397,7 @@ static void print_usual(FILE *out, const struct command *command, const char *pa
 void help_print_command(FILE *out, const struct command *command, bool all)
 {
     bool axes = false;
-    const char *group = "", *examples;
+    const char *examples;
     char page[16];
     page_of(command, page, &examples);
     fprintf(out, "%s\n\n%s\n", command->synopsis, command->summary);
@@ -388,15 +405,16 @@ void help_print_command(FILE *out, const struct command *command, bool all)
         print_usual(out, command, page, examples);
         return;
     }
-    for (int i = 0; i < OPTION_COUNT; i++) {
-        const struct option_row *row = &option_table[i];
-        if (!(row->commands & command->bit))
-            continue;
-        if (strcmp(group, row->group) != 0)
-            fprintf(out, "\n%s\n", row->group);
-        group = row->group;
-        axes |= row->flags & OPTION_AXIS;
-        print_option(out, row, (unsigned)command->bit);
+    int at = 0;
+    for (const char *group; (group = next_group(command->bit, is_any, &at)) != NULL;) {
+        fprintf(out, "\n%s\n", group);
+        for (int i = 0; i < OPTION_COUNT; i++) {
+            const struct option_row *row = &option_table[i];
+            if (!is_any(command->bit, row) || strcmp(row->group, group) != 0)
+                continue;
+            axes |= row->flags & OPTION_AXIS;
+            print_option(out, row, (unsigned)command->bit);
+        }
     }
     if (axes)
         fputs("\nOptions marked * take several values (a,b or 1-4), which multiply into points.\n"
@@ -506,9 +524,11 @@ static void print_manual_options(FILE *out, const char *page)
     print_roff_section(out, text, "OPTIONS");
     if (command_is_family(page))
         fputs("The commands that take an option stand behind it.\n", out);
-    for (int i = 0; i < OPTION_COUNT; i++)
-        if (option_table[i].commands & bits)
-            print_manual_option(out, &option_table[i], page, bits);
+    int at = 0;
+    for (const char *group; (group = next_group(bits, is_any, &at)) != NULL;)
+        for (int i = 0; i < OPTION_COUNT; i++)
+            if (is_any(bits, &option_table[i]) && strcmp(option_table[i].group, group) == 0)
+                print_manual_option(out, &option_table[i], page, bits);
 }
 
 /* Prints the commands of a page: synopses, what each does with its examples, or for the page of the

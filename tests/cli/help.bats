@@ -42,6 +42,11 @@ fits_a_screen() {
     expect 0 "$MPSWEEP" help $command
     cmp out short
   done
+  for command in sweep explain record probe 'slurm submit'; do
+    # shellcheck disable=SC2086 # a command of two words
+    expect 0 "$MPSWEEP" $command --help-all
+    [ -z "$(grep -E '^[A-Z][A-Za-z ]+$' out | sort | uniq -d)" ] || fail "$command has a heading twice: $(cat out)"
+  done
   # Few options are shown as they are.
   expect 0 "$MPSWEEP" doctor --help
   cp out short
