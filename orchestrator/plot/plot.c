@@ -126,6 +126,17 @@ enum status plot_svg(const struct results *results, const char *path, const char
     return plot_end_svg(&data, status, row->name, out);
 }
 
+/* All figures go into a directory: a name that belongs to one of them is a mistake. */
+static enum status check_directory(const char *output)
+{
+    if (plot_check_output(output) != STATUS_OK)
+        return STATUS_OK;
+    return status_set(STATUS_USAGE,
+                      "'%s' is not the name of a directory: all figures go into one, as "
+                      "DIRECTORY/NAME.svg",
+                      output);
+}
+
 /* Draws every figure that the results allow, as DIR/NAME.svg, and lists the others. STATUS_USAGE:
  * they allow none. */
 static enum status draw_all(const struct request *request, const struct results *results)
@@ -164,8 +175,9 @@ int plot_command(const struct invocation *invocation)
     const struct figure *figure = find_figure(options_text(options, OPTION_FIGURE));
     struct results results = {0};
     enum status status = parse_width(options_text(options, OPTION_WIDTH), &request.width_inches);
-    if (status == STATUS_OK && figure != NULL)
-        status = plot_check_output(request.output);
+    if (status == STATUS_OK)
+        status =
+            figure != NULL ? plot_check_output(request.output) : check_directory(request.output);
     if (status == STATUS_OK)
         status = results_load(request.results, fields_of_figures, &results);
     if (status == STATUS_OK)

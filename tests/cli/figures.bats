@@ -506,6 +506,9 @@ L
   expect 1 "$MPSWEEP" plot r.jsonl --figure all -o plain
   expect 1 "$MPSWEEP" plot r.jsonl --figure all -o missing/figures
   says "cannot write 'missing/figures': No such file or directory"
+  refused "'all.png' is not the name of a directory: all figures go into one, as DIRECTORY/NAME.svg" \
+    "$MPSWEEP" plot r.jsonl --figure all -o all.png
+  [ ! -e all.png ]
 }
 
 @test "a width: the picture's, with text of a paper's size" {
