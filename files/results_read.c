@@ -263,11 +263,17 @@ enum status results_load_begun(int fd, const char *path, results_field *needed, 
     return status == STATUS_OK ? load(&lines, needed, true, out) : status;
 }
 
+bool results_is_cut_tuning(const struct results *results)
+{
+    return !results->tune && json_object_get(json_array_get(results->points, 0), "tune");
+}
+
 size_t results_missing_points(const struct results *results)
 {
     json_int_t planned = json_integer_value(json_object_get(results->header, "plan"));
     size_t count = json_array_size(results->points);
-    bool part = results->tune || json_object_get(results->header, "shard");
+    bool part = results->tune || results_is_cut_tuning(results) ||
+                json_object_get(results->header, "shard");
     return !part && planned > (json_int_t)count ? (size_t)planned - count : 0;
 }
 

@@ -325,7 +325,8 @@ static int run(struct explaining *explaining, struct session *session)
         return report(status);
     if (text) {
         table_print_unfinished(stdout, json_array_size(explaining->results.points),
-                               results_missing_points(&explaining->results));
+                               results_missing_points(&explaining->results),
+                               results_is_cut_tuning(&explaining->results));
         explain_print_text(stdout, explaining->results.header, &explaining->set);
     }
     fflush(stdout);

@@ -57,7 +57,7 @@ static void print(const struct results *results, const char *format)
                          results->tune, results->footer);
     else {
         table_print_unfinished(stdout, json_array_size(results->points),
-                               results_missing_points(results));
+                               results_missing_points(results), results_is_cut_tuning(results));
         table_print(stdout, results->header, results->points);
     }
 }

@@ -293,9 +293,14 @@ void table_print_heading(FILE *out, json_t *header, const json_t *points)
     fputs(begun ? "\n\n" : "\n", out);
 }
 
-void table_print_unfinished(FILE *out, size_t points, size_t missing)
+void table_print_unfinished(FILE *out, size_t points, size_t missing, bool cut_tuning)
 {
-    if (missing > 0)
+    if (cut_tuning)
+        fprintf(out,
+                "NOT FINISHED: %zu layouts, not compared in finals; 'mpsweep tune --resume' goes "
+                "on\n",
+                points);
+    else if (missing > 0)
         fprintf(out,
                 "NOT FINISHED: %zu of %zu points; 'mpsweep sweep --resume' measures the rest\n",
                 points, points + missing);

@@ -15,8 +15,9 @@
  * the same in all points stand in the heading, the others have a column. */
 void table_print(FILE *out, json_t *header, const json_t *points);
 
-/* "NOT FINISHED: 6 of 32 points", where some of the plan are missing. */
-void table_print_unfinished(FILE *out, size_t points, size_t missing);
+/* "NOT FINISHED: 6 of 32 points", where some of a sweep's plan are missing, or a tuning was cut
+ * off. */
+void table_print_unfinished(FILE *out, size_t points, size_t missing, bool cut_tuning);
 
 /* One line a point, all settings, fixed columns; empty where there is no number. */
 void table_print_csv(FILE *out, const json_t *header, const json_t *points);

@@ -218,4 +218,10 @@ rve.py'
   absent 'NOT FINISHED' out
   expect 0 "$MPSWEEP" emit whole.jsonl --target env -o whole
   absent 'so far' out
+  # A tuning without its record looked at a part, too; what it plans is all that it may look at.
+  jq -c 'if .type == "point" then .tune = {stage: "look", order: 1} else . end' cut.jsonl >tuning.jsonl
+  expect 0 "$MPSWEEP" export tuning.jsonl
+  grep -qx "NOT FINISHED: 3 layouts, not compared in finals; 'mpsweep tune --resume' goes on" out
+  expect 0 "$MPSWEEP" emit tuning.jsonl --target env -o tuning
+  grep -qE '^point [0-3] \(the highest throughput so far, of a tuning that was cut off before its finals\): ' out
 }
