@@ -118,23 +118,24 @@ static bool is_usual(const struct option_row *setting, const char *value)
            (setting->initial && strcmp(setting->initial, value) == 0);
 }
 
-/* "threads 1×12, 1×16, memory pageable, queues 8": the points of a group, and which they are among
- * all. Returns whether they are of several sizes. */
+/* "threads 1×12, 1×16, hybrid 2×8, memory pageable, queues 8": the points of a group, and which
+ * they are among all. Returns whether they are of several sizes. */
 static bool name_group(struct text *out, const struct table_settings *varying,
                        const struct explain_set *set, size_t first)
 {
     const struct explanation *point = &set->points[first];
-    const char *separator = " ";
+    const char *layout = "";
     char value[CELL], last[CELL] = "";
     unsigned sizes = 0;
-    text_append(out, "%s", layout_word(point));
     for (size_t i = first, begun = 0; !begun || i > 0; i = set->points[i].next, begun = 1) {
+        const char *word = layout_word(&set->points[i]);
+        bool same = strcmp(word, layout) == 0;
         point_shape(set->points[i].record, value);
-        if (strcmp(value, last) == 0)
+        if (same && strcmp(value, last) == 0)
             continue;
-        text_append(out, "%s%s", separator, value);
+        text_append(out, "%s%s%s%s", begun ? ", " : "", same ? "" : word, same ? "" : " ", value);
         memcpy(last, value, sizeof last);
-        separator = ", ";
+        layout = word;
         sizes++;
     }
     for (size_t i = 0; i < varying->count; i++) {
@@ -159,7 +160,7 @@ static void append_passed(struct text *out, const struct explanation *point)
     if (point->passed == point->binding.kind)
         text_append(out,
                     "; measured is %.0f%% above it: the calibration found less than there is, and "
-                    "promises are too low",
+                    "predictions are too low",
                     100.0 * share);
     else
         text_append(out,
