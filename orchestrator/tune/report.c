@@ -269,6 +269,8 @@ static void print_reason(const struct tune *tune, const json_t *winner)
                milliseconds(number_at(winner, "p99_us"), less, sizeof less),
                milliseconds(number_at(json_object_get(record, "latency_us"), "p99"), more,
                             sizeof more));
+    else if (strcmp(reason, "mps") == 0)
+        puts("needs no MPS daemon");
     else
         printf("takes fewer processes (%u of %u)\n",
                tune->space.plan.points[integer_at(winner, "point")].processes,

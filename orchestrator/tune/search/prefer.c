@@ -20,6 +20,12 @@ static double processes_of(const struct tune_search *search, size_t point)
     return search->candidates[point].processes;
 }
 
+/* One more than there are: 0 would be an amount that is not known. */
+static double daemons_of(const struct tune_search *search, size_t point)
+{
+    return 1.0 + search->candidates[point].axes[TUNE_AXIS_MPS];
+}
+
 static const struct {
     enum tune_reason reason;
     double (*amount)(const struct tune_search *search, size_t point);
@@ -28,6 +34,7 @@ static const struct {
     {TUNE_FEWER_CPUS, cpus_of, SAME_CPUS},
     {TUNE_LOWER_P99, p99_of, SAME_P99},
     {TUNE_FEWER_PROCESSES, processes_of, 0.0},
+    {TUNE_NO_DAEMON, daemons_of, 0.0},
 };
 
 size_t tune_prefer(const struct tune_search *search, const size_t *points, size_t count,

@@ -181,9 +181,15 @@ enum tune_verdict {
 const char *tune_verdict_name(enum tune_verdict verdict);
 
 /* Why one of several layouts that do the same within 1% is the winner. */
-enum tune_reason { TUNE_MORE, TUNE_FEWER_CPUS, TUNE_LOWER_P99, TUNE_FEWER_PROCESSES };
+enum tune_reason {
+    TUNE_MORE,
+    TUNE_FEWER_CPUS,
+    TUNE_LOWER_P99,
+    TUNE_FEWER_PROCESSES,
+    TUNE_NO_DAEMON
+};
 
-/* "more", "cpus", "p99", "processes". */
+/* "more", "cpus", "p99", "processes", "mps". */
 const char *tune_reason_name(enum tune_reason reason);
 
 #define TUNE_FINALISTS 4

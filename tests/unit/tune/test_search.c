@@ -308,6 +308,14 @@ static void test_of_equals_with_equal_cpus(void **state)
     note_finals(0, 1000.0, 1.0, 40.0);
     note_finals(1, 999.0, 1.05, 40.2);
     preferred(1, TUNE_FEWER_PROCESSES, 2);
+
+    /* One client alone needs no daemon. */
+    rig_make_space();
+    rig.space[0].axes[TUNE_AXIS_MPS] = 1;
+    rig_begin(&rig_rules);
+    note_finals(0, 1000.0, 1.0, 40.0);
+    note_finals(1, 999.0, 1.05, 40.2);
+    preferred(1, TUNE_NO_DAEMON, 2);
 }
 
 static double cpus_of_flat(const struct tune_candidate *one)
