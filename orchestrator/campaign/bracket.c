@@ -6,7 +6,7 @@ uint64_t bracket_next(const struct bracket *bracket)
     uint64_t middle = held + (failed - held) / 2;
     if (held == 0)
         return middle >= bracket->lowest_units ? middle : 0;
-    bool wide = (double)(failed - held) > BRACKET_WIDTH * (double)failed;
+    bool wide = (double)(failed - held) > bracket->width * (double)failed;
     return wide && middle > held ? middle : 0;
 }
 

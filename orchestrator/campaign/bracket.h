@@ -9,10 +9,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Narrow enough, as a share of its upper end. */
+/* Narrow enough, as a share of its upper end; and for a first look. */
 #define BRACKET_WIDTH 0.05
+#define BRACKET_COARSE 0.25
 
 struct bracket {
+    double width;
     uint64_t held_units;   /* the highest that held, 0: none yet */
     uint64_t failed_units; /* the lowest that did not; to begin with, one that cannot */
     uint64_t lowest_units; /* there is no point in trying one below */

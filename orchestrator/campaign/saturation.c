@@ -19,6 +19,9 @@
 #define STEP_SAMPLES_LOW 100
 #define STEP_SAMPLES_LEAST 20
 
+/* Of a coarse search. */
+#define QUICK_SAMPLES 30
+
 /* Windows of a step in which a worker may stand still. */
 #define STEP_TRIES 3
 
@@ -119,17 +122,18 @@ static enum status out_of_time(struct round_result *out)
 }
 
 static void step_limits(const struct point *point, const struct round_limits *limits,
-                        uint64_t rate_units, struct round_limits *out)
+                        uint64_t rate_units, bool quick, struct round_limits *out)
 {
     double offered = (double)rate_units / RATE_UNITS * (double)limits->duration_ns / 1e9;
-    bool low = offered < STEP_SAMPLES_LOW;
+    unsigned least = quick ? QUICK_SAMPLES : STEP_SAMPLES_LOW;
+    bool low = offered < least;
     *out = *limits;
     out->duration_ns = limits->duration_ns / 2;
     if (!low)
         out->max_duration_ns = limits->duration_ns;
-    out->samples = low                           ? STEP_SAMPLES_LOW
-                   : point->goal.permille == 999 ? STEP_SAMPLES_P999
-                                                 : STEP_SAMPLES;
+    out->samples = low || (quick && point->goal.permille != 999) ? least
+                   : point->goal.permille == 999                 ? STEP_SAMPLES_P999
+                                                                 : STEP_SAMPLES;
 }
 
 /* What the rounds of one point have in common. */
@@ -160,7 +164,8 @@ static enum status run_step(const struct searching *searching, const struct poin
 {
     struct round_limits limits;
     step_limits(searching->point, searching->limits,
-                point->goal.permille ? point->work.rate_units : UINT64_MAX, &limits);
+                point->goal.permille ? point->work.rate_units : UINT64_MAX,
+                searching->search->quick, &limits);
     for (int tries = 0; tries < STEP_TRIES; tries++) {
         if (tries)
             round_result_release(out);
@@ -175,64 +180,114 @@ static enum status run_step(const struct searching *searching, const struct poin
     return out->status == STATUS_OK ? stalled(out) : STATUS_OK;
 }
 
-/* Finds the rate. On return out holds a round that went wrong, that there is no such rate, or
- * nothing of interest but reused and ready_s, which are those of the first step: then its status is
- * OK. */
-static enum status search_rate(const struct searching *searching, const struct turn *turn,
-                               struct round_result *out)
+/* The closed loop, which bounds what can be served. */
+static enum status find_capacity(const struct searching *searching, const struct turn *turn,
+                                 struct bracket *bracket, struct round_result *out)
 {
-    const struct point *point = searching->point;
     struct saturation *search = searching->search;
-    struct point closed = *point, open = *point;
+    struct point closed = *searching->point;
     closed.goal = (struct rate_goal){0};
     enum status status = run_step(searching, &closed, turn, "capacity", out);
     if (status != STATUS_OK || out->status != STATUS_OK)
         return status;
-    bool reused = out->reused;
-    double ready_s = out->ready_s;
-    /* Its workers are there: what counts is when it has to end. */
-    struct round_limits later = *searching->limits;
-    struct searching rest = *searching;
-    later.ready_by_ns = search->until_ns;
-    rest.limits = &later;
     search->capacity_ips = out->throughput_ips;
     double capacity = out->throughput_ips * RATE_UNITS * CAPACITY_SHARE;
     double least =
         STEP_SAMPLES_LEAST * 1e9 / (double)searching->limits->max_duration_ns * RATE_UNITS;
-    struct bracket bracket = {
-        /* One step at least: half of what fails is not below what is tried. */
-        .failed_units = (uint64_t)capacity + 2,
-        .lowest_units = (uint64_t)fmin(fmax(capacity * LOWEST_SHARE, least), capacity / 2),
-    };
-    uint64_t next = search->beat_units ? search->beat_units : bracket_next(&bracket);
-    if (search->beat_units >= bracket.failed_units)
-        return beaten(point, search, out);
-    for (; next > 0 && !is_late(search); next = bracket_next(&bracket)) {
-        char rate[32], step[48];
-        snprintf(step, sizeof step, "%s/s", rate_text(next, rate, sizeof rate));
-        open.work.rate_units = next;
-        open.work.arrival_seed = seed_of(point, 0, search->count + 1);
-        round_result_release(out);
-        status = run_step(&rest, &open, turn, step, out);
+    /* One step at least: half of what fails is not below what is tried. */
+    bracket->failed_units = (uint64_t)capacity + 2;
+    bracket->lowest_units = (uint64_t)fmin(fmax(capacity * LOWEST_SHARE, least), capacity / 2);
+    return STATUS_OK;
+}
+
+/* One step at a rate, noted. */
+static enum status try_rate(const struct searching *searching, const struct turn *turn,
+                            uint64_t rate_units, bool *held, struct round_result *out)
+{
+    const struct point *point = searching->point;
+    struct saturation *search = searching->search;
+    struct point open = *point;
+    char rate[32], step[48];
+    snprintf(step, sizeof step, "%s/s", rate_text(rate_units, rate, sizeof rate));
+    open.work.rate_units = rate_units;
+    open.work.arrival_seed = seed_of(point, 0, search->count + 1);
+    enum status status = run_step(searching, &open, turn, step, out);
+    if (status != STATUS_OK || out->status != STATUS_OK)
+        return status;
+    *held = openloop_holds(&point->goal, out);
+    note(search, point, out, rate_units, *held);
+    return STATUS_OK;
+}
+
+/* Finds the rate, or goes on from a coarse one. On return out holds a round that went wrong, that
+ * there is no such rate, or nothing of interest but reused and ready_s, which are those of the
+ * first step: then its status is OK. *begun: there was one. Of a quick search it is the round at
+ * the rate. */
+static enum status search_rate(const struct searching *searching, const struct turn *turn,
+                               bool *begun, struct round_result *out)
+{
+    const struct point *point = searching->point;
+    struct saturation *search = searching->search;
+    struct bracket bracket = {.width = search->quick ? BRACKET_COARSE : BRACKET_WIDTH,
+                              .held_units = search->rate_units,
+                              .failed_units = search->failed_units,
+                              .lowest_units = 1};
+    struct round_result best = {0};
+    uint64_t beat = search->coarse ? 0 : search->beat_units;
+    *out = (struct round_result){0};
+    *begun = !search->coarse;
+    if (!search->coarse) {
+        enum status status = find_capacity(searching, turn, &bracket, out);
         if (status != STATUS_OK || out->status != STATUS_OK)
             return status;
-        bool held = openloop_holds(&point->goal, out);
-        note(search, point, out, next, held);
-        bracket_note(&bracket, next, held);
-        if (next == search->beat_units && !held)
+        if (beat >= bracket.failed_units)
             return beaten(point, search, out);
+    }
+    bool reused = out->reused;
+    double ready_s = out->ready_s;
+    /* Once its workers are there what counts is when it has to end. */
+    struct round_limits later = *searching->limits;
+    struct searching rest = *searching;
+    later.ready_by_ns = search->until_ns;
+    rest.limits = &later;
+    uint64_t next = beat ? beat : bracket_next(&bracket);
+    for (; next > 0 && !is_late(search); next = bracket_next(&bracket)) {
+        bool held;
+        round_result_release(out);
+        enum status status = try_rate(*begun ? &rest : searching, turn, next, &held, out);
+        if (status != STATUS_OK || out->status != STATUS_OK) {
+            round_result_release(&best);
+            return status;
+        }
+        reused = *begun ? reused : out->reused;
+        ready_s = *begun ? ready_s : out->ready_s;
+        *begun = true;
+        bracket_note(&bracket, next, held);
+        if (next == beat && !held)
+            return beaten(point, search, out);
+        if (held && search->quick) {
+            round_result_release(&best);
+            best = *out;
+            *out = (struct round_result){0};
+        }
     }
     if (bracket.held_units == 0 && next > 0)
         return out_of_time(out);
     if (bracket.held_units == 0)
         return infeasible(point, search, out);
+    if (search->quick) {
+        round_result_release(out);
+        *out = best;
+    }
     search->rate_units = bracket.held_units;
+    search->failed_units = bracket.failed_units;
+    search->coarse = search->quick;
     out->reused = reused;
     out->ready_s = ready_s;
     return STATUS_OK;
 }
 
-/* Searches first if there is a goal and no rate yet. */
+/* Searches first if there is a goal and no rate yet, or a coarse one. */
 static enum status search_and_measure(const struct searching *searching, const struct turn *turn,
                                       unsigned round, struct round_result *out)
 {
@@ -243,16 +298,18 @@ static enum status search_and_measure(const struct searching *searching, const s
     struct saturation *search = searching->search;
     struct round_limits full = *searching->limits;
     struct point copy = *point;
-    bool searched = point->goal.permille && search->rate_units == 0, reused = false;
+    bool searched = point->goal.permille && (search->rate_units == 0 || search->coarse);
+    bool reused = false, begun = false;
     double ready_s = 0.0;
     if (searched) {
-        enum status status = search_rate(searching, &steps, out);
-        if (status != STATUS_OK || out->status != STATUS_OK)
+        enum status status = search_rate(searching, &steps, &begun, out);
+        if (status != STATUS_OK || out->status != STATUS_OK || search->quick)
             return status;
         reused = out->reused;
         ready_s = out->ready_s;
         round_result_release(out);
-        full.ready_by_ns = search->until_ns;
+        if (begun)
+            full.ready_by_ns = search->until_ns;
     }
     bool lowers = searched || search->lowers;
     if (point->goal.permille) {
@@ -265,7 +322,7 @@ static enum status search_and_measure(const struct searching *searching, const s
         enum status status = round_run_on(searching->session, &copy, &full, searching->crew,
                                           lowers ? &steps : turn, out);
         /* The steps' own workers had served no other point. */
-        if ((searched || correction > 0) && out->reused) {
+        if ((begun || correction > 0) && out->reused) {
             out->reused = reused;
             out->ready_s = ready_s;
         }

@@ -134,7 +134,8 @@ double tune_search_seconds_left(const struct tune *tune);
 
 /* How long a window of the point is to be, for which the search asks for window_s: for some
  * iterations at least. */
-double tune_pace_window_s(const struct tune *tune, const struct point *point, double window_s);
+double tune_pace_window_s(const struct tune *tune, const struct point *point, enum tune_stage stage,
+                          double window_s);
 
 /* Whether a start of the point that is not ready after that many seconds hangs, as far as that can
  * be known. */

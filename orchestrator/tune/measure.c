@@ -62,7 +62,7 @@ static void observe_rate(const json_t *record, struct tune_observation *out)
     if (out->outcome == TUNE_MEASURED && offered > 0.0) {
         out->value = offered;
         out->low = offered * (1.0 - BRACKET_WIDTH);
-        out->high = offered * (1.0 + BRACKET_WIDTH);
+        out->high = fmax(offered * (1.0 + BRACKET_WIDTH), positive(rate, "failed_ips"));
         out->beaten = latency_us > number_at(goal, "us");
     } else if (out->outcome == TUNE_INFEASIBLE && to_beat > 0.0) {
         double most = fmin(positive(rate, "capacity_ips"), to_beat);
@@ -132,6 +132,14 @@ static void keep_rate(struct tune *tune, size_t index, const struct tune_observa
         tune->best_units = search->rate_units;
 }
 
+/* What a look found in an earlier run, for the finals to go on from. */
+static void keep_coarse(const json_t *record, struct saturation *search)
+{
+    double failed_ips = positive(json_object_get(record, "rate"), "failed_ips");
+    search->coarse = search->rate_units > 0 && failed_ips > 0.0;
+    search->failed_units = (uint64_t)(failed_ips * RATE_UNITS + 0.5);
+}
+
 void tune_take_over(struct tune *tune)
 {
     struct tune_observation observation;
@@ -146,6 +154,7 @@ void tune_take_over(struct tune *tune)
             continue;
         tune_observe(tune, record, &observation);
         keep_rate(tune, i, &observation);
+        keep_coarse(record, &tune->points[i].search);
         tune_search_note(tune->search, i, &observation);
         if (observation.outcome == TUNE_MEASURED && number_at(record, "ready_s") > 0.0 &&
             !json_is_true(json_object_get(record, "reused")))
@@ -248,7 +257,8 @@ static void no_progress(void *data, const char *step)
 }
 
 /* Of a point whose rate is searched for: the search, or a round at what it found. A look ends as
- * soon as it is known to hold less than the best. */
+ * soon as it is known to hold less than the best, and leaves it to the finals to narrow its rate.
+ */
 static enum status run_rate(struct tune *tune, const struct point *point,
                             const struct round_limits *limits, const struct turn *turn,
                             enum tune_stage stage, struct round_result *out)
@@ -258,6 +268,7 @@ static enum status run_rate(struct tune *tune, const struct point *point,
     struct measurement found = {.rounds = about->measurement ? about->measurement->rounds : 0};
     found.search = stage == TUNE_STAGE_FINAL ? about->search : (struct saturation){0};
     found.search.lowers = true;
+    found.search.quick = stage == TUNE_STAGE_LOOK;
     found.search.until_ns = tune_pace_until_ns(tune, stage, (double)limits->duration_ns / 1e9);
     if (stage == TUNE_STAGE_LOOK)
         found.search.beat_units = (uint64_t)((1.0 - BRACKET_WIDTH) * (double)tune->best_units);
@@ -274,7 +285,7 @@ static enum status run_window(struct tune *tune, const struct point *point, cons
 {
     struct campaign *campaign = &tune->campaign;
     double asked_s = tune->points[turn->point].window_s;
-    double window_s = tune_pace_window_s(tune, point, asked_s);
+    double window_s = tune_pace_window_s(tune, point, stage, asked_s);
     for (int trial = 0;; trial++) {
         struct round_limits limits;
         uint64_t begin_ns = clock_now_ns();

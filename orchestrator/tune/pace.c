@@ -32,6 +32,10 @@
  * itself: with longer ones there would be no time for finals. */
 #define FIRST_START_SHARE 0.2
 
+/* Of a window of the finals, that of a look in which a rate is searched for: its steps take half.
+ */
+#define RATE_LOOK_SHARE 0.5
+
 /* How fast what measurements were seen to cost replaces what was thought. */
 #define LEARN 0.3
 
@@ -109,10 +113,12 @@ static double least_window_s(const struct tune_pace *pace, double least_s)
                 WINDOW_BUDGET_SHARE * pace->budget_s);
 }
 
-double tune_pace_window_s(const struct tune *tune, const struct point *point, double window_s)
+double tune_pace_window_s(const struct tune *tune, const struct point *point, enum tune_stage stage,
+                          double window_s)
 {
     const struct tune_pace *pace = &tune->pace;
-    double least_s = point->goal.permille ? tune->rules.final_s : 0.0;
+    double share = stage == TUNE_STAGE_LOOK ? RATE_LOOK_SHARE : 1.0;
+    double least_s = point->goal.permille ? share * tune->rules.final_s : 0.0;
     /* How long its iterations take is known from the first window. */
     if (point_is_program(point) && pace->iteration_s <= 0.0)
         least_s = tune->rules.final_s;

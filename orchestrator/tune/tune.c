@@ -39,7 +39,7 @@
 #define WHOLE_SPACE 16
 
 /* Windows of a search for a rate, until one was seen. */
-#define RATE_STEPS 6.0
+#define RATE_STEPS 2.0
 
 /* A calibration takes no more than this share of a budget. */
 #define CALIBRATION_SHARE 0.6

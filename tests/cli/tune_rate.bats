@@ -52,6 +52,11 @@ finds_four_and_cuts_one_short() {
   jq -se '(map(select(.type == "tune"))[0].cut_short) as $cut
     | map(select(.type == "point" and .status == "infeasible")) | length == $cut.count
       and all([.rate.to_beat_ips, .rate.capacity_ips // infinite] | min == $cut.below_ips)' r.jsonl
+  # A look leaves it to the finals to narrow what it found.
+  jq -se 'map(select(.type == "point" and .throughput_ips)) | group_by(.tune.stage) | map({key: .[0].tune.stage, value: .})
+    | from_entries | (.look | length > 0 and all(.rate.failed_ips > .rate.offered_ips
+        and (.rate.failed_ips - .rate.offered_ips) <= 0.25 * .rate.failed_ips + 0.01))
+      and (.final | length > 0 and all(.rate | has("failed_ips") | not))' r.jsonl
   # The figures of the line are those of the rate, as above.
   [ "$(sed -n 's/^Best .*: \(holds .*ms\).*/\1/p' out)" = "$(grep '^holds ' out)" ]
   absent '^Best .*iterations/s' out

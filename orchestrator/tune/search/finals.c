@@ -37,8 +37,10 @@
 #define PERCENTILE_SAMPLES 1500.0
 #define LONGEST_FINAL 8.0
 
-/* Iterations that the window of a searched rate offers. */
+/* Iterations that the window of a searched rate offers; and windows that the first round takes
+ * beside it to narrow what a look found, which count as spread over all rounds. */
 #define RATE_SAMPLES 1000.0
+#define RATE_NARROWING 2.0
 
 /* -- time -------------------------------------------------------------------------------------- */
 
@@ -84,6 +86,8 @@ static double round_seconds(const struct tune_search *search, const size_t *poin
         while (j < started && !comes_with(search, starts[j], sorted[i]))
             j++;
         double window_s = final_window_s(search, sorted[i]);
+        if (search->rules.resolution > 0.0 && search->states[sorted[i]].rounds == 0)
+            sum += RATE_NARROWING * window_s / search->rules.rounds_least;
         sum += j < started ? tune_held_seconds_of(search, sorted[i], window_s)
                            : tune_seconds_of(search, sorted[i], window_s);
         if (j == started)

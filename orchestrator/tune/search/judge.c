@@ -96,6 +96,9 @@ static double value_of(const struct tune_search *search, size_t point)
     const struct tune_state *state = &search->states[point];
     if (state->rounds >= 2)
         return statistics_mean(state->values, state->rounds);
+    /* A rate that was found, not what else it may be. */
+    if (search->rules.resolution > 0.0)
+        return state->seen.value;
     return state->look_weight > 0.0 ? exp(state->looked / state->look_weight) : state->seen.value;
 }
 
@@ -143,7 +146,7 @@ struct estimate tune_estimate(const struct tune_search *search, size_t point)
 {
     const struct tune_state *state = &search->states[point];
     double rel = search->rules.resolution, rate = value_of(search, point);
-    if (rel > 0.0)
+    if (rel > 0.0 && state->rounds > 0)
         return estimate_from_bounds(rate, rate * (1.0 - rel), rate * (1.0 + rel), 0.0);
     if (state->rounds >= 2)
         return estimate_from_rounds(state->values, state->rounds);

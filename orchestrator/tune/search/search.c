@@ -110,7 +110,10 @@ void tune_search_note(struct tune_search *search, size_t point,
     if (observation->outcome != TUNE_MEASURED || !(observation->value > 0.0))
         return;
     double weight = pow(tune_noise_of(observation), -2.0);
-    state->looked += weight * log(observation->value);
+    /* A rate that was found is the least that it may be. */
+    double value = search->rules.resolution > 0.0 ? sqrt(observation->low * observation->high)
+                                                  : observation->value;
+    state->looked += weight * log(value);
     state->look_weight += weight;
     tune_belief_note(search, point, observation);
 }

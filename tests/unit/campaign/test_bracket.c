@@ -22,7 +22,8 @@ static void the_limit_is_bracketed(void **state)
 {
     (void)state;
     for (uint64_t limit = 1000; limit < 64000; limit += 777) {
-        struct bracket bracket = {.failed_units = 64000, .lowest_units = 1000};
+        struct bracket bracket = {
+            .width = BRACKET_WIDTH, .failed_units = 64000, .lowest_units = 1000};
         unsigned steps = search(&bracket, limit);
         assert_in_range(limit, bracket.held_units, bracket.failed_units - 1);
         assert_true((double)bracket.held_units >= (1 - BRACKET_WIDTH) * (double)limit - 1);
@@ -33,7 +34,7 @@ static void the_limit_is_bracketed(void **state)
 static void nothing_is_found_where_nothing_holds(void **state)
 {
     (void)state;
-    struct bracket bracket = {.failed_units = 64000, .lowest_units = 1000};
+    struct bracket bracket = {.width = BRACKET_WIDTH, .failed_units = 64000, .lowest_units = 1000};
     assert_int_equal(search(&bracket, 999), 6);
     assert_int_equal(bracket.held_units, 0);
     assert_int_equal(bracket.failed_units, 1000);
@@ -44,7 +45,8 @@ static void it_ends_with_the_smallest_numbers(void **state)
     (void)state;
     for (uint64_t failed = 1; failed < 20; failed++) {
         for (uint64_t limit = 0; limit < failed; limit++) {
-            struct bracket bracket = {.failed_units = failed, .lowest_units = 1};
+            struct bracket bracket = {
+                .width = BRACKET_WIDTH, .failed_units = failed, .lowest_units = 1};
             search(&bracket, limit);
             assert_int_equal(bracket.held_units, limit);
         }
