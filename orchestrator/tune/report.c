@@ -396,9 +396,14 @@ static void print_no_number(const struct tune *tune)
         puts("no layout was found that meets the constraints");
     } else if (tune->pace.unready != TUNE_NO_POINT) {
         point_describe(&tune->space.plan.points[tune->pace.unready], what, sizeof what);
-        printf("no layout was measured: %s had no window after %.1f s: give a longer --budget, of "
-               "%.0fs or more if it needs that long\n",
-               what, tune->pace.unready_s, ceil(STARTS_LEAST * tune->pace.unready_s));
+        printf(
+            "no layout was measured: %s had no window after %.1f s%s: give a longer --budget, of "
+            "%.0fs or more if it needs that long\n",
+            what, tune->pace.unready_s,
+            tune->rules.server    ? "; is it ready, does it answer the request?"
+            : tune->rules.program ? "; does it work on the GPU, or call mpsweep_ready()?"
+                                  : "",
+            ceil(STARTS_LEAST * tune->pace.unready_s));
     } else {
         puts("no layout was measured: give a longer --budget");
     }

@@ -38,6 +38,11 @@ keeps_to() {
   grep -qE '^no layout was measured: .* had no window after [0-9.]+ s: give a longer --budget, of [0-9]+s or more ' out
 }
 
+@test "a program that does nothing on the GPU: what it lacks is named" {
+  expect 4 "$MPSWEEP" tune --device emulated -q --budget 2s -o r.jsonl -- sleep 1000
+  grep -qE '^no layout was measured: .* had no window after [0-9.]+ s; does it work on the GPU, or call mpsweep_ready\(\)\?: give a longer --budget' out
+}
+
 @test "a worker that hangs while it starts, in an iteration, and at its end" {
   local fault
   for fault in cuDevicePrimaryCtxRetain cuStreamSynchronize#20; do
