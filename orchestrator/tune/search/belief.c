@@ -38,8 +38,9 @@
 /* Two sets of processes of one layout differ by so much, as a share. */
 #define BETWEEN_REL 0.01
 
-/* That counts as much as this number of rounds. */
+/* That counts as much as this number of rounds, and the interval of windows as of windows. */
 #define ROUNDS_LIKE 3.0
+#define LOOKS_LIKE 2.0
 
 /* How far beyond a prior's own error doubt goes. */
 #define DOUBT_MOST 2.0
@@ -179,16 +180,65 @@ double tune_noise_of(const struct tune_observation *seen)
     return hypot(within, BETWEEN_REL);
 }
 
+/* Sum of the squares by which rounds of a layout differ from their mean, as logarithms; *degrees is
+ * their number without it. */
+static double round_squares(const struct tune_state *state, double *degrees)
+{
+    double squares = 0.0, mean = 0.0;
+    for (unsigned i = 0; i < state->rounds; i++)
+        mean += log(state->values[i]) / state->rounds;
+    for (unsigned i = 0; i < state->rounds; i++)
+        squares += pow(log(state->values[i]) - mean, 2.0);
+    *degrees = state->rounds > 0 ? state->rounds - 1.0 : 0.0;
+    return squares;
+}
+
+/* Rounds of one layout spread about as those of another: of a few alone it would be chance. */
+static double usual_round_noise(const struct tune_search *search)
+{
+    double squares = ROUNDS_LIKE * BETWEEN_REL * BETWEEN_REL, degrees = ROUNDS_LIKE;
+    for (size_t k = 0; k < search->known_count; k++) {
+        double more;
+        squares += round_squares(&search->states[search->known[k]], &more);
+        degrees += more;
+    }
+    return sqrt(squares / degrees);
+}
+
+/* But some layouts are less steady than others. That a few rounds agree shows nothing. */
+static double round_noise(const struct tune_state *state, double usual)
+{
+    double degrees, squares = round_squares(state, &degrees);
+    double own = sqrt((ROUNDS_LIKE * usual * usual + squares) / (ROUNDS_LIKE + degrees));
+    return fmax(own, usual);
+}
+
+/* Of all windows before the finals. Several of them show by how much they differ how far the
+ * interval of each is right: a few in part, and from four on by themselves (Student's t). And they
+ * differ at least as much as rounds do. */
+static double look_noise(const struct tune_state *state, double usual)
+{
+    double mean = state->looked / state->look_weight, looks = state->looks;
+    double spread = fmax(0.0, state->look_squares - state->look_weight * mean * mean);
+    double scale = (LOOKS_LIKE + spread) / (LOOKS_LIKE + looks - 1.0);
+    double within =
+        (looks > 3.0 ? fmin(scale, spread / (looks - 3.0)) : scale) / state->look_weight;
+    double between = round_noise(state, usual), least = BETWEEN_REL * BETWEEN_REL / looks;
+    return sqrt(fmax(within, least) + between * between / looks - least);
+}
+
 /* What windows before the finals showed; false: nothing. */
 static bool look_of(const struct tune_search *search, enum tune_quantity quantity, size_t point,
-                    double *value, double *noise)
+                    double usual_noise, double *value, double *noise)
 {
     const struct tune_state *state = &search->states[point];
     const struct tune_observation *seen = &state->seen;
     if (quantity == TUNE_VALUE) {
+        if (state->looks == 0)
+            return false;
         *value = state->looked / state->look_weight;
-        *noise = 1.0 / sqrt(state->look_weight);
-        return state->look_weight > 0.0;
+        *noise = look_noise(state, usual_noise);
+        return true;
     }
     double figure = quantity == TUNE_P99 ? seen->p99_us : seen->cpus;
     bool bounded = seen->p99_low_us > 0.0 && seen->p99_high_us > seen->p99_low_us;
@@ -199,24 +249,8 @@ static bool look_of(const struct tune_search *search, enum tune_quantity quantit
     return figure > 0.0;
 }
 
-/* Rounds of one layout spread about as those of another: of a few alone it would be chance. */
-static double round_noise(const struct tune_search *search)
-{
-    double squares = 0.0, degrees = 0.0;
-    for (size_t k = 0; k < search->known_count; k++) {
-        const struct tune_state *state = &search->states[search->known[k]];
-        double mean = 0.0;
-        for (unsigned i = 0; i < state->rounds; i++)
-            mean += log(state->values[i]) / state->rounds;
-        for (unsigned i = 0; i < state->rounds; i++)
-            squares += pow(log(state->values[i]) - mean, 2.0);
-        degrees += state->rounds > 0 ? state->rounds - 1.0 : 0.0;
-    }
-    return sqrt((ROUNDS_LIKE * BETWEEN_REL * BETWEEN_REL + squares) / (ROUNDS_LIKE + degrees));
-}
-
-static void observe_rounds(const struct tune_search *search, size_t point, size_t column,
-                           struct gp *gp)
+static void observe_rounds(const struct tune_search *search, size_t point, double usual_noise,
+                           size_t column, struct gp *gp)
 {
     const struct tune_state *state = &search->states[point];
     if (state->rounds == 0)
@@ -224,7 +258,8 @@ static void observe_rounds(const struct tune_search *search, size_t point, size_
     double sum = 0.0;
     for (unsigned i = 0; i < state->rounds; i++)
         sum += log(state->values[i]);
-    double noise = hypot(round_noise(search) / sqrt(state->rounds), search->rules.resolution / 2.0);
+    double between = round_noise(state, usual_noise);
+    double noise = hypot(between / sqrt(state->rounds), search->rules.resolution / 2.0);
     gp_observe(gp, column, true, sum / state->rounds, noise);
 }
 
@@ -244,16 +279,17 @@ static struct gp *make_small(const struct tune_search *search, enum tune_quantit
                              bool rounds, struct gp_point *points)
 {
     struct gp *gp;
+    double usual = usual_round_noise(search);
     for (size_t i = 0; i < count; i++)
         points[i] = search->beliefs[quantity].points[known[i]];
     if (gp_new(points, count, shape, 2 * count, &gp) != STATUS_OK)
         return NULL;
     for (size_t i = 0; i < count; i++) {
         double value, noise;
-        if (look_of(search, quantity, known[i], &value, &noise))
+        if (look_of(search, quantity, known[i], usual, &value, &noise))
             gp_observe(gp, i, false, value, noise);
         if (rounds)
-            observe_rounds(search, known[i], i, gp);
+            observe_rounds(search, known[i], usual, i, gp);
     }
     return gp;
 }
@@ -320,38 +356,43 @@ static void fit(struct tune_search *search, enum tune_quantity quantity)
     free(points);
 }
 
-void tune_belief_note(struct tune_search *search, size_t point, const struct tune_observation *seen)
+void tune_belief_note(struct tune_search *search, size_t point)
 {
+    double usual = usual_round_noise(search);
     for (int quantity = 0; quantity < TUNE_QUANTITIES; quantity++) {
-        struct gp *gp = search->beliefs[quantity].gp;
+        struct tune_belief *belief = &search->beliefs[quantity];
         double value, noise;
-        if (!gp || !look_of(search, (enum tune_quantity)quantity, point, &value, &noise))
+        if (!belief->gp ||
+            !look_of(search, (enum tune_quantity)quantity, point, usual, &value, &noise))
             continue;
-        if (quantity == TUNE_VALUE)
-            gp_observe(gp, point, false, log(seen->value), tune_noise_of(seen));
+        if (quantity == TUNE_VALUE && search->states[point].looks > 1)
+            belief->stale = true;
         else
-            gp_observe(gp, point, false, value, noise);
+            gp_observe(belief->gp, point, false, value, noise);
     }
 }
 
 enum status tune_belief_renew(struct tune_search *search, double growth)
 {
+    double usual = usual_round_noise(search);
     for (int quantity = 0; quantity < TUNE_QUANTITIES; quantity++) {
         struct tune_belief *belief = &search->beliefs[quantity];
         bool grown = (double)search->known_count > growth * (double)belief->fitted;
-        if (!belief->points || (belief->gp && !grown))
+        if (!belief->points || (belief->gp && !grown && !belief->stale))
             continue;
         if (grown)
             fit(search, (enum tune_quantity)quantity);
         gp_free(belief->gp);
         belief->gp = NULL;
+        belief->stale = false;
         enum status status = gp_new(belief->points, search->count, &belief->shape,
                                     TUNE_LOOKS_MOST + TUNE_BATCH_MOST, &belief->gp);
         if (status != STATUS_OK)
             return status;
         for (size_t i = 0; i < search->known_count; i++) {
             double value, noise;
-            if (look_of(search, (enum tune_quantity)quantity, search->known[i], &value, &noise))
+            if (look_of(search, (enum tune_quantity)quantity, search->known[i], usual, &value,
+                        &noise))
                 gp_observe(belief->gp, search->known[i], false, value, noise);
         }
     }

@@ -26,9 +26,11 @@ enum tune_knowledge { TUNE_UNTRIED, TUNE_KNOWN, TUNE_NOT_WORKING };
 struct tune_state {
     enum tune_knowledge knowledge;
     struct tune_observation seen; /* the last one */
-    double looked, look_weight;   /* sum of the logarithms of all windows of a look, by variance */
-    double believed;              /* tune_stand(): logarithm of its value, */
-    double doubt;                 /* and standard deviation of its distance to the best */
+    double looked, look_weight;   /* sum of the logarithms of all windows of a look, by variance, */
+    double look_squares;          /* and of their squares */
+    unsigned looks;
+    double believed; /* tune_stand(): logarithm of its value, */
+    double doubt;    /* and standard deviation of its distance to the best */
     bool dropped;
     unsigned rounds; /* of the finals */
     double values[TUNE_ROUNDS_MOST];
@@ -41,6 +43,7 @@ struct tune_belief {
     struct gp_point *points; /* NULL: it does not matter */
     struct gp_shape shape;
     struct gp *gp;
+    bool stale;         /* gp: what it observed counts otherwise by now */
     size_t fitted;      /* points known when the shape was chosen, */
     double least_scale; /* which has at least this scale */
 };
@@ -81,9 +84,8 @@ void tune_belief_release(struct tune_belief *belief);
 /* Of the logarithm of what a window showed, from one set of processes to the next included. */
 double tune_noise_of(const struct tune_observation *seen);
 
-/* Adds a window of a look to what is believed. */
-void tune_belief_note(struct tune_search *search, size_t point,
-                      const struct tune_observation *seen);
+/* Adds the last window of a look to what is believed. */
+void tune_belief_note(struct tune_search *search, size_t point);
 
 /* Makes beliefs that there are not yet; and anew, with another shape, where more than `growth`
  * times as many points are known as when the shape was chosen. */

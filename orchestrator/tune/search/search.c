@@ -114,8 +114,10 @@ void tune_search_note(struct tune_search *search, size_t point,
     double value = search->rules.resolution > 0.0 ? sqrt(observation->low * observation->high)
                                                   : observation->value;
     state->looked += weight * log(value);
+    state->look_squares += weight * pow(log(value), 2.0);
     state->look_weight += weight;
-    tune_belief_note(search, point, observation);
+    state->looks++;
+    tune_belief_note(search, point);
 }
 
 void tune_search_lower_rounds(struct tune_search *search, size_t point, double value)

@@ -75,6 +75,59 @@ static void test_one_window_that_shows_far_too_much_does_not_win(void **state)
     assert_true(surface_is_top(&rig.space[rig_judge().winner]));
 }
 
+/* Windows of the top claim less than they show: from one to the next they are the same within 1%.
+ * Returns how often it was looked at. */
+static unsigned looks_at_unsure_top(double claimed)
+{
+    unsigned looks = 0, steps = 0;
+    struct tune_batch batch;
+    rig_make_space();
+    rig_begin(&rig_rules);
+    do {
+        tune_search_next(rig.search, 1000.0, &rig_cheap, &batch);
+        for (size_t i = 0; i < batch.count && !batch.fresh; i++) {
+            size_t point = batch.items[i].point;
+            bool top = surface_is_top(&rig.space[point]);
+            double value = surface_hill(&rig.space[point]) * (1.0 + 0.01 * rig_random_share());
+            double wide = top ? claimed : 0.01;
+            const struct tune_observation seen = {.value = value,
+                                                  .low = value * (1.0 - wide),
+                                                  .high = value * (1.0 + wide),
+                                                  .ips = value};
+            tune_search_note(rig.search, point, &seen);
+            looks += top;
+        }
+        assert_true(++steps < 1000);
+    } while (batch.count > 0 && !batch.fresh);
+    return looks;
+}
+
+static void test_windows_that_agree_are_not_repeated(void **state)
+{
+    (void)state;
+    unsigned sure = looks_at_unsure_top(0.01), unsure = looks_at_unsure_top(0.45);
+    assert_in_range(sure, 1, 4);
+    assert_in_range(unsure, 1, 8);
+}
+
+/* One showed much in two windows, and less and less in rounds: the steady one is the winner. */
+static void test_what_rounds_deny_does_not_win(void **state)
+{
+    (void)state;
+    static const double denied[] = {1000.0, 900.0, 800.0}, steady[] = {980.0, 985.0, 982.0};
+    rig_make_space();
+    rig_begin(&rig_rules);
+    for (int i = 0; i < 2; i++) {
+        rig_look(0, 1080.0, 0.01, 1.0, false);
+        rig_look(1, 985.0, 0.01, 1.0, false);
+    }
+    for (int i = 0; i < 3; i++) {
+        rig_look(0, denied[i], 0.01, 1.0, true);
+        rig_look(1, steady[i], 0.01, 1.0, true);
+    }
+    assert_int_equal(rig_judge().winner, 1);
+}
+
 /* A round that holds less than the first one: what the first one held, it held, too. */
 static void test_a_rate_that_is_lowered_keeps_its_rounds(void **state)
 {
@@ -414,6 +467,8 @@ int main(void)
         cmocka_unit_test_teardown(test_predictions_lead_there_sooner, rig_end),
         cmocka_unit_test_teardown(test_wrong_predictions_do_not_win, rig_end),
         cmocka_unit_test_teardown(test_one_window_that_shows_far_too_much_does_not_win, rig_end),
+        cmocka_unit_test_teardown(test_windows_that_agree_are_not_repeated, rig_end),
+        cmocka_unit_test_teardown(test_what_rounds_deny_does_not_win, rig_end),
         cmocka_unit_test_teardown(test_a_rate_that_is_lowered_keeps_its_rounds, rig_end),
         cmocka_unit_test_teardown(test_equals_are_all_named, rig_end),
         cmocka_unit_test_teardown(test_noise_seldom_makes_a_winner_of_equals, rig_end),
