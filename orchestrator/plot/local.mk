@@ -1,7 +1,8 @@
 # Implements 'mpsweep plot': figures by gnuplot.
 noinst_LIBRARIES += orchestrator/plot/libplot.a
 orchestrator_plot_libplot_a_SOURCES = \
-    orchestrator/plot/ceilings.c orchestrator/plot/fleet.c orchestrator/plot/gnuplot.c \
+    orchestrator/plot/ceilings.c orchestrator/plot/facets.c orchestrator/plot/facets.h \
+    orchestrator/plot/fleet.c orchestrator/plot/gnuplot.c \
     orchestrator/plot/gnuplot.h orchestrator/plot/gpus.c orchestrator/plot/heatmap.c \
     orchestrator/plot/host.c orchestrator/plot/internal.h orchestrator/plot/labels.c \
     orchestrator/plot/panels.c \

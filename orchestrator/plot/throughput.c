@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "common/json.h"
+#include "orchestrator/plot/facets.h"
 #include "orchestrator/plot/series.h"
 
 static double half_width_ips(const json_t *point)
@@ -108,6 +109,7 @@ enum status plot_throughput_write(const struct results *results, const char *pat
                  by_rate ? "offered/s, served/s, half width of its 95% interval"
                          : "workers, iterations/s, half width of the 95% interval",
                  write_row);
+    status = facets_write(file, &table);
 out:
     series_table_release(&table);
     return status;

@@ -486,6 +486,36 @@ L
   [ ! -e a.svg ]
 }
 
+# of_memories MEMORIES LAYOUTS: a point with two workers of each layout, in each memory.
+of_memories() {
+  local memory layout
+  for layout in $2; do
+    for memory in $1; do
+      echo "{\"layout\": \"$layout\", \"memory\": \"$memory\", \"threads\": 2}"
+    done
+  done
+}
+
+@test "throughput: more than eight series have a panel for what splits them" {
+  needs_gnuplot
+  local layouts="threads processes processes+mps threads+mps hybrid-timesliced"
+  { of_memories "pinned pageable" "$layouts"; echo '{"connections": 32, "connections_default": false}'; } | file r.jsonl
+  draws throughput r.jsonl
+  grep -qx 'n_panels = 2' a.gp
+  grep -qx "panel_titles\[1\] = 'pinned'" a.gp
+  grep -qx "panel_titles\[2\] = 'pageable, sync'" a.gp
+  # The legend has one entry for both panels, and what differs within one.
+  grep -qx 'n_legend = 6' a.gp
+  shows pinned 'pageable, sync' threads+mps 'threads, 32 connections'
+  hides 'threads, pinned'
+  draws throughput r.jsonl --width 84mm
+  # Eight have one panel.
+  { of_memories pinned "$layouts"; of_memories pageable "threads processes processes+mps"; } | file r.jsonl
+  draws throughput r.jsonl
+  absent '^n_panels' a.gp
+  shows 'threads, pinned' 'threads, pageable, sync'
+}
+
 @test "all figures that the results allow, in a folder" {
   needs_gnuplot
   file r.jsonl <<<'{"phase_us": {}}'
