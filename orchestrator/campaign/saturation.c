@@ -252,7 +252,7 @@ static enum status search_rate(const struct searching *searching, const struct t
     rest.limits = &later;
     uint64_t next = beat ? beat : bracket_next(&bracket);
     for (; next > 0 && !is_late(search); next = bracket_next(&bracket)) {
-        bool held;
+        bool held = false;
         round_result_release(out);
         enum status status = try_rate(*begun ? &rest : searching, turn, next, &held, out);
         if (status != STATUS_OK || out->status != STATUS_OK) {
