@@ -220,12 +220,13 @@ void explain_verify_print(FILE *out, const json_t *records)
         if (json_is_number(interval))
             snprintf(width, sizeof width, " ±%.1f%%", 100.0 * json_number_value(interval));
         double remedied = number_at(record, "remedied_ips");
-        fprintf(out, "%s → %s/s, ×%.3g%s; predicted %s/s, ×%.3g (%+.0f%% of measured): %s\n",
+        double off = 100.0 * (number_at(record, "predicted_ips") / remedied - 1.0);
+        fprintf(out,
+                "%s → %s/s, ×%.3g%s; predicted were %s/s, ×%.3g, %.0f%% %s than measured: %s\n",
                 text_number(number_at(record, "baseline_ips"), before, sizeof before),
                 text_number(remedied, after, sizeof after), number_at(record, "gain"), width,
                 text_number(number_at(record, "predicted_ips"), predicted, sizeof predicted),
-                number_at(record, "predicted_gain"),
-                100.0 * (number_at(record, "predicted_ips") / remedied - 1.0),
+                number_at(record, "predicted_gain"), fabs(off), off < 0.0 ? "less" : "more",
                 text_at(record, "verdict"));
     }
 }
