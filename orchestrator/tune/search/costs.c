@@ -1,6 +1,7 @@
 #include "orchestrator/tune/search/costs.h"
 
 #include <math.h>
+#include <string.h>
 
 /* How far starts differ from what is usual, as standard deviations in seconds: a program may load
  * for many seconds, and its processes one after the other; and starts of one size by NOISE_S. */
@@ -11,6 +12,11 @@
 /* How much less than usual a process may take, as a share of that: a few small starts show little
  * of what a large one takes. */
 #define PROCESS_LESS 0.5
+
+/* What differs more than that from what the other starts show is an accident: it draws the line as
+ * if it differed so much. And how often the line is drawn anew for that. */
+#define ACCIDENT_S 1.0
+#define ACCIDENT_STEPS 20
 
 /* Of what an earlier start counted, with each new one. */
 #define KEEP 0.85
@@ -27,35 +33,44 @@ void start_costs_init(double start_s, double process_s, struct start_costs *out)
                                 .usual_process_s = process_s};
 }
 
-/* The line through the starts with the least squares, its two numbers drawn to what is usual. */
-static void solve_with(struct start_costs *costs, double process_spread_s)
+/* The line through the starts with the least squares, its two numbers drawn to what is usual. A
+ * start counts for the less, the further it is from the line as it was. */
+static void draw_line(struct start_costs *costs, double process_spread_s)
 {
-    double weight = 1.0 / (NOISE_S * NOISE_S);
-    double start_weight = 1.0 / (START_SPREAD_S * START_SPREAD_S);
-    double process_weight = 1.0 / (process_spread_s * process_spread_s);
-    double a = weight * costs->n + start_weight, b = weight * costs->p;
-    double d = weight * costs->pp + process_weight;
-    double u = weight * costs->y + start_weight * costs->usual_start_s;
-    double v = weight * costs->py + process_weight * costs->usual_process_s;
+    double a = 1.0 / (START_SPREAD_S * START_SPREAD_S), b = 0.0;
+    double d = 1.0 / (process_spread_s * process_spread_s);
+    double u = a * costs->usual_start_s, v = d * costs->usual_process_s, age = 1.0;
+    for (unsigned i = 0; i < costs->count; i++, age *= KEEP) {
+        double p = costs->starts[i].processes, y = costs->starts[i].ready_s;
+        double off_s = fabs(y - costs->start_s - costs->process_s * p);
+        double weight = age * fmin(1.0, ACCIDENT_S / off_s) / (NOISE_S * NOISE_S);
+        a += weight;
+        b += weight * p;
+        d += weight * p * p;
+        u += weight * y;
+        v += weight * p * y;
+    }
     double determinant = a * d - b * b;
     costs->start_s = fmax(0.0, (u * d - v * b) / determinant);
     costs->process_s = fmax(0.0, (v * a - u * b) / determinant);
 }
 
-static void solve(struct start_costs *costs)
+static void solve(struct start_costs *costs, double process_spread_s)
 {
-    solve_with(costs, PROCESS_SPREAD_S);
-    if (costs->process_s < costs->usual_process_s)
-        solve_with(costs, PROCESS_LESS * costs->usual_process_s);
+    for (int step = 0; step < ACCIDENT_STEPS; step++)
+        draw_line(costs, process_spread_s);
 }
 
 void start_costs_learn(struct start_costs *costs, double processes, double ready_s)
 {
-    double *const sums[] = {&costs->n, &costs->p, &costs->pp, &costs->y, &costs->py};
-    const double added[] = {1.0, processes, processes * processes, ready_s, processes * ready_s};
-    for (unsigned i = 0; i < sizeof sums / sizeof *sums; i++)
-        *sums[i] = KEEP * *sums[i] + added[i];
-    solve(costs);
+    unsigned kept = costs->count < START_COSTS_MOST ? costs->count : START_COSTS_MOST - 1;
+    memmove(&costs->starts[1], costs->starts, kept * sizeof *costs->starts);
+    costs->starts[0].processes = processes;
+    costs->starts[0].ready_s = ready_s;
+    costs->count = kept + 1;
+    solve(costs, PROCESS_SPREAD_S);
+    if (costs->process_s < costs->usual_process_s)
+        solve(costs, PROCESS_LESS * costs->usual_process_s);
 }
 
 double start_late_s(double expected_s)

@@ -1,14 +1,20 @@
 /*
  * What starting workers costs: a fixed part and one for each process, learned from starts. Without
  * any it is what an H200 needs; with starts of one size the fixed part explains what differs from
- * that. Pure functions.
+ * that, and one start that takes far longer than the others changes little. Pure functions.
  */
 #pragma once
+
+/* As many starts as are remembered. */
+#define START_COSTS_MOST 16
 
 struct start_costs {
     double start_s, process_s; /* what is expected of the next start */
     double usual_start_s, usual_process_s;
-    double n, p, pp, y, py; /* sums over the starts, the older ones count for less */
+    unsigned count;
+    struct {
+        double processes, ready_s;
+    } starts[START_COSTS_MOST]; /* the newest first */
 };
 
 void start_costs_init(double start_s, double process_s, struct start_costs *out);

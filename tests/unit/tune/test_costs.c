@@ -96,6 +96,29 @@ static void test_what_is_new_counts_for_more(void **state)
     assert_true(expected(&costs, 4.0) > 5.5);
 }
 
+/* Whichever of them it was: one of several starts that takes three times as long. */
+static void test_one_slow_start_is_an_accident(void **state)
+{
+    (void)state;
+    for (unsigned slow = 0; slow < 5; slow++) {
+        double starts[5][2] = {{1, 4.0}, {2, 4.1}, {4, 4.1}, {2, 4.0}, {1, 4.0}};
+        starts[slow][1] += 8.0;
+        struct start_costs costs = costs_of(starts, 5);
+        assert_float_equal(expected(&costs, 2.0), 4.0, 0.5);
+    }
+}
+
+/* It goes on to learn, and has forgotten the first ones. */
+static void test_more_starts_than_are_remembered(void **state)
+{
+    (void)state;
+    struct start_costs costs = costs_of(NULL, 0);
+    for (int i = 0; i < 3 * START_COSTS_MOST; i++)
+        start_costs_learn(&costs, 1.0, i < START_COSTS_MOST ? 9.0 : 2.0);
+    assert_int_equal(costs.count, START_COSTS_MOST);
+    assert_float_equal(expected(&costs, 1.0), 2.0, 0.1);
+}
+
 /* Graphs that take 75 ms each instead of 12, as on the emulated GPU: what a start of many streams
  * takes is not taken for that of a process. */
 static void test_what_streams_take_is_learned(void **state)
@@ -134,6 +157,8 @@ int main(void)
         cmocka_unit_test(test_few_small_starts_show_little_of_a_large_one),
         cmocka_unit_test(test_many_processes_may_take_less),
         cmocka_unit_test(test_what_is_new_counts_for_more),
+        cmocka_unit_test(test_one_slow_start_is_an_accident),
+        cmocka_unit_test(test_more_starts_than_are_remembered),
         cmocka_unit_test(test_what_streams_take_is_learned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
