@@ -2,4 +2,4 @@
 # Makes ./configure from configure.ac; needed once in a fresh clone.
 set -eu
 cd "$(dirname "$0")"
-exec autoreconf --install --warnings=all
+exec autoreconf --install --warnings=all,no-portability

@@ -282,7 +282,7 @@ const struct option_row option_table[OPTION_COUNT] = {
                  .recorded = PLACE_BUILTIN,
                  .label = "%s spins",
                  .figure = "spin %s"}},
-    {OPTION_BYTES, "bytes", 0, OPTION_KIND_BYTES, OPTION_AXIS, SWEEP, NULL, 1024, 1099511627776.0,
+    {OPTION_BYTES, "bytes", 0, OPTION_KIND_BYTES, OPTION_AXIS, SWEEP, NULL, 1024, 274877906944.0,
      "1408K", "N[K|M|G]", WORK,
      "Copied to the GPU and back in an iteration, a multiple of 1024; the kernels work on the\n"
      "first 1/64 of it.",
@@ -483,7 +483,9 @@ const struct option_row option_table[OPTION_COUNT] = {
      "report: a page (.html).\n"
      "merge: results of all, which must not exist unless --force is given."},
     {OPTION_RESUME, "resume", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB | OPTION_USUAL, PLAN, NULL,
-     0, 0, "no", NULL, OUT, "Go on with an interrupted results file: measure what it lacks."},
+     0, 0, "no", NULL, OUT,
+     "Go on with an interrupted results file. The points that lack rounds are measured anew, in\n"
+     "all rounds."},
     {OPTION_RESUME_FORCE, "force", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, PLAN, NULL, 0, 0, "no",
      NULL, OUT,
      "With --resume: go on although GPU, driver, CPUs, emulated machine or program are not those\n"

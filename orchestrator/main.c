@@ -80,6 +80,9 @@ static enum status take_option(struct call *call, int argc, char **argv, int *at
             return status_set(STATUS_USAGE, "%s needs a value: %s", word,
                               option_value_form(row, form, sizeof form));
         text = argv[++*at];
+        if (strncmp(text, "--", 2) == 0 && command_option(call->command, text + 2, 0, &fixed))
+            return status_set(STATUS_USAGE, "%s needs a value: %s; '%s' is an option", word,
+                              option_value_form(row, form, sizeof form), text);
     }
     /* Which of two values was meant? Only layouts add up. */
     for (size_t i = 0; i < call->given_count && row->kind != OPTION_KIND_LAYOUT; i++)

@@ -109,11 +109,11 @@ static void print_rows(FILE *out, const struct comparison *comparison)
         {"ratio", COLUMNS_RIGHT, true},
         {"95%", COLUMNS_LEFT, true},
         {"verdict", COLUMNS_LEFT, true},
-        {"p99", COLUMNS_RIGHT, shown.p99},
+        {"p99 ratio", COLUMNS_RIGHT, shown.p99},
         {"95%", COLUMNS_LEFT, shown.p99_interval},
-        {"", COLUMNS_LEFT, shown.p99_interval},
-        {"CPUs", COLUMNS_RIGHT, shown.cpus},
-        {"J/iteration", COLUMNS_RIGHT, shown.energy},
+        {"of p99", COLUMNS_LEFT, shown.p99_interval},
+        {"CPUs ratio", COLUMNS_RIGHT, shown.cpus},
+        {"J/iter ratio", COLUMNS_RIGHT, shown.energy},
     };
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
         if (titles[i].shown)
@@ -168,10 +168,11 @@ static void print_few(FILE *out, const struct comparison *comparison)
 {
     char *base = comparison_again(comparison->base_path, &comparison->base);
     char *change = comparison_again(comparison->change_path, &comparison->change);
-    fprintf(out,
-            "%zu with too few rounds to be worse or better than chance: repeat both sweeps with "
-            "--rounds 5, into new files\n",
-            comparison->few);
+    fprintf(
+        out,
+        "%zu of %zu points have too few rounds to show worse or better: repeat both sweeps with "
+        "--rounds 5, into new files\n",
+        comparison->few, comparison->count);
     if (base && change)
         fprintf(out, "  %s\n  %s\n", base, change);
     free(base);
@@ -184,8 +185,7 @@ void comparison_print_table(FILE *out, const struct comparison *comparison)
     print_file(out, "BASE", comparison->base_path, &comparison->base);
     print_file(out, "NEW", comparison->change_path, &comparison->change);
     print_differences(out, comparison);
-    fputs("ratio: NEW / BASE of iterations/s; p99: of the latency; each with its 95% interval\n\n",
-          out);
+    fputs("ratio: NEW / BASE, of iterations/s and others, with its 95% interval\n\n", out);
     print_rows(out, comparison);
     fputc('\n', out);
     print_only(out, comparison, "BASE", comparison->match.only_base);

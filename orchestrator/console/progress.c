@@ -11,12 +11,14 @@
 void progress_init(struct progress *progress, bool quiet, size_t total, double estimated_s)
 {
     uint64_t now_ns = clock_now_ns();
+    /* A log that is silent for so long shows at once what it waits for. */
+    bool waits = estimated_s * 1e9 >= (double)PROGRESS_EVERY_NS;
     *progress = (struct progress){
         .quiet = quiet,
         .terminal = color_takes_sequences(stderr),
         .total = total,
         .started_ns = now_ns,
-        .printed_ns = now_ns,
+        .printed_ns = waits ? 0 : now_ns,
         .every_ns = PROGRESS_EVERY_NS,
         .estimated_s = estimated_s,
     };

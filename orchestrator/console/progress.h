@@ -12,7 +12,7 @@
 #include "common/clock.h"
 
 #define PROGRESS_SUBJECT 2048
-#define PROGRESS_EVERY_NS (30 * NS_PER_S)
+#define PROGRESS_EVERY_NS (15 * NS_PER_S)
 
 struct progress {
     bool quiet;

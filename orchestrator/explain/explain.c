@@ -213,7 +213,7 @@ static uint64_t warmup_ns(const struct explaining *explaining)
 /* What is measured here is kept in the file, so that the next time needs no GPU. */
 static enum status calibrate(struct explaining *explaining)
 {
-    bool quiet = options_switch(explaining->options, OPTION_QUIET);
+    bool quiet = options_switch(explaining->options, OPTION_QUIET), made = false;
     const struct explanation *missing;
     while ((missing = uncalibrated(&explaining->set))) {
         struct point like;
@@ -236,7 +236,10 @@ static enum status calibrate(struct explaining *explaining)
         if (!explain_set_calibration(&explaining->set, missing))
             return status_set(STATUS_UNSUPPORTED, "the points of '%s' cannot be calibrated for",
                               explaining->path);
+        made = true;
     }
+    if (made && !quiet)
+        fprintf(stderr, "mpsweep: the calibration is kept in '%s'\n", explaining->path);
     return STATUS_OK;
 }
 

@@ -182,6 +182,10 @@ int plot_command(const struct invocation *invocation)
         status = results_load(request.results, fields_of_figures, &results);
     if (status == STATUS_OK)
         results_make_displayable(&results);
+    /* Of probes alone there is one figure to draw. */
+    if (status == STATUS_OK && options->values[OPTION_FIGURE].rank == 0 &&
+        json_array_size(results.points) == 0 && json_array_size(results.probes) > 0)
+        figure = find_figure("probe");
     if (status == STATUS_OK)
         status = figure != NULL ? draw_one(figure, &request, &results, request.output)
                                 : draw_all(&request, &results);

@@ -148,6 +148,10 @@ static void print_verdict(FILE *out, const json_t *record)
             duration(number_at(effect, "control_value"), b, sizeof b),
             ratio(number_at(effect, "ratio"), c, sizeof c),
             ratios(number_in(effect, "ci95", 0), number_in(effect, "ci95", 1), d, sizeof d));
+    if (number_at(effect, "matters_ratio") > 0.0)
+        text_append(&text, "; what matters begins at %s times and %s more",
+                    ratio(number_at(effect, "matters_ratio"), a, sizeof a),
+                    duration(number_at(effect, "matters_us"), b, sizeof b));
     append_blocked(&text, record);
     if (*text_at(record, "error"))
         text_append(&text, "%s %s", json_is_object(effect) ? ";" : ":", text_at(record, "error"));

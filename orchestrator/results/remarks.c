@@ -58,6 +58,15 @@ double table_percent_up(double share)
     return percent > 0.0 ? ceil(percent / unit - 1e-6) * unit : 0.0;
 }
 
+static bool has_warning(const json_t *point, const char *kind)
+{
+    const json_t *warnings = json_object_get(point, "warnings");
+    for (size_t i = 0; i < json_array_size(warnings); i++)
+        if (strcmp(text_at(json_array_get(warnings, i), "kind"), kind) == 0)
+            return true;
+    return false;
+}
+
 /* What interval a closed loop reached, and what to give. */
 static void add_unconverged_closed(struct text *text, const json_t *point)
 {
@@ -71,6 +80,13 @@ static void add_unconverged_closed(struct text *text, const json_t *point)
     else
         text_append(text, "±%.10g%%", table_percent_up(reached));
     size_t done = json_array_size(rounds), left = (size_t)integer_at(point, "rounds_left");
+    double needed = number_at(interval, "needs_rounds");
+    /* The interval is narrow enough: there is another reason. */
+    if (left == 0 && isnan(needed) && !json_object_get(interval, "needs_s") &&
+        has_warning(point, "unsteady")) {
+        text_append(text, ", but the throughput changed within a window: see the warning");
+        return;
+    }
     if (left > 0)
         /* What the others will come to is not known: there is nothing to advise. */
         text_append(text, " after %zu of %zu rounds", done, done + left);
@@ -80,7 +96,6 @@ static void add_unconverged_closed(struct text *text, const json_t *point)
         text_append(text, " after %.2g s", longest);
     if (left > 0)
         return;
-    double needed = number_at(interval, "needs_rounds");
     /* Records that were joined may have more than what was advised before. */
     if (needed > (double)done)
         text_append(text, ": give --rounds %.0f", needed);
@@ -260,12 +275,11 @@ void table_print_observed(FILE *out, const json_t *points)
     }
 }
 
-static void print_mix(FILE *out, const json_t *point, const json_t *workloads)
+static void print_mix(FILE *out, const json_t *point, const json_t *workloads,
+                      const struct table_settings *varying)
 {
-    char name[POINT_TEXT_BYTES], ips[32], p50[32], p99[32];
-    const char *launch = text_at(point, "launch");
-    point_name(point, name);
-    fprintf(out, "mix      %s%s:", name, strcmp(launch, "graph") == 0 ? ", graph" : "");
+    char name[TABLE_LABEL], ips[32], p50[32], p99[32];
+    fprintf(out, "mix      %s:", table_label(point, varying, name));
     for (size_t i = 0; i < json_array_size(workloads); i++) {
         const json_t *workload = json_array_get(workloads, i);
         const json_t *latency = json_object_get(workload, "latency_us");
@@ -283,6 +297,8 @@ static void print_mix(FILE *out, const json_t *point, const json_t *workloads)
 void table_print_mixes(FILE *out, const json_t *points)
 {
     bool first = true;
+    struct table_settings varying;
+    table_settings_find(points, &varying);
     for (size_t i = 0; i < json_array_size(points); i++) {
         const json_t *point = json_array_get(points, i);
         const json_t *workloads = json_object_get(point, "workloads");
@@ -291,6 +307,6 @@ void table_print_mixes(FILE *out, const json_t *points)
         if (first)
             fputc('\n', out);
         first = false;
-        print_mix(out, point, workloads);
+        print_mix(out, point, workloads, &varying);
     }
 }

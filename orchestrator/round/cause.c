@@ -3,6 +3,7 @@
 
 #include "common/clock.h"
 #include "common/text.h"
+#include "device/cuda_abi.h"
 #include "mps/advice.h"
 #include "orchestrator/round/internal.h"
 
@@ -85,6 +86,9 @@ void round_add_cause(const struct round *round)
     add_fault(&text, round);
     if (advice)
         text_append(&text, "; %s", advice);
+    /* The driver has no other word for it. */
+    else if (result->cuda_error == CUDA_OUT_OF_MEMORY && round->point->connections)
+        text_append(&text, "; perhaps %s", mps_advice(CUDA_MPS_MAX_CONNECTIONS_REACHED));
 }
 
 bool round_saw_fault(const struct round *round, unsigned gpu)

@@ -115,8 +115,19 @@ static bool has_load(const json_t *points)
     return false;
 }
 
+/* What --resume measures: the rounds of a point are one measurement. */
+static void write_lacking(const struct campaign *campaign, const json_t *points, FILE *out)
+{
+    size_t all = campaign_own_count(campaign), done = 0;
+    for (size_t i = 0; i < json_array_size(points); i++)
+        done += !json_object_get(json_array_get(points, i), "rounds_left");
+    if (done < all)
+        fprintf(out, "%zu of %zu points lack rounds: --resume measures these anew, in all rounds\n",
+                all - done, all);
+}
+
 static char *best_text(const struct campaign *campaign, const json_t *points,
-                       const struct entry *entries, size_t count)
+                       const struct entry *entries, size_t count, bool interrupted)
 {
     struct text_stream out;
     size_t works = 0;
@@ -129,6 +140,8 @@ static char *best_text(const struct campaign *campaign, const json_t *points,
     if (works == 0)
         fprintf(out.file, "none: no point has a number%s\n",
                 has_load(points) ? ", or kept up with its load" : "");
+    if (interrupted)
+        write_lacking(campaign, points, out.file);
     return text_stream_close(&out);
 }
 
@@ -194,7 +207,7 @@ void sweep_print_closing(const struct campaign *campaign, const char *program, c
     char *published = NULL;
     if (entries && works) {
         size_t count = find_entries(points, entries, works);
-        char *best = best_text(campaign, points, entries, count);
+        char *best = best_text(campaign, points, entries, count, interrupted);
         closing.best = best ? best : "";
         closing.saved = campaign->writer.fd >= 0 ? campaign_output(campaign) : NULL;
         /* The name that the file gets when all is done. */

@@ -55,6 +55,7 @@ struct tune {
     struct tune_point *points; /* of the space, one each */
     unsigned order;            /* measurements so far, those of earlier runs included */
     unsigned batches;
+    size_t failed;       /* the last point whose failure was printed, or TUNE_NO_POINT */
     size_t crew_for;     /* the search's point for which the campaign's crew was started */
     uint64_t best_units; /* the highest rate that a layout was seen to hold; 0: none */
     bool guided;         /* by a calibration */
@@ -190,4 +191,4 @@ void tune_print_closing(const struct tune *tune);
 void tune_print_plan(struct tune *tune);
 
 /* A line of progress, unless quiet. */
-void tune_tell(const struct tune *tune, size_t point, enum tune_stage stage);
+void tune_print_point(struct tune *tune, size_t point, enum tune_stage stage);

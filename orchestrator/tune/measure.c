@@ -366,7 +366,7 @@ static enum status measure_point(struct tune *tune, const struct turn *turn, enu
         tune_search_note_round(tune->search, tune->points[index].index, value, &observation);
     else
         tune_search_note(tune->search, tune->points[index].index, &observation);
-    tune_tell(tune, index, stage);
+    tune_print_point(tune, index, stage);
     return STATUS_OK;
 }
 

@@ -35,7 +35,18 @@ static const char *milliseconds(double us, char *out, size_t size)
     return out;
 }
 
-void tune_tell(const struct tune *tune, size_t point, enum tune_stage stage)
+/* A program that does not start prints the same again and again. */
+static const char *error_text(struct tune *tune, size_t point)
+{
+    const char *error = text_at(tune->campaign.records[point], "error");
+    size_t before = tune->failed;
+    bool same = before != TUNE_NO_POINT && before != point &&
+                strcmp(error, text_at(tune->campaign.records[before], "error")) == 0;
+    tune->failed = point;
+    return same ? "for the same reason" : error;
+}
+
+void tune_print_point(struct tune *tune, size_t point, enum tune_stage stage)
 {
     char what[POINT_DESCRIPTION], value[32], left[64] = "";
     const json_t *record = tune->campaign.records[point];
@@ -52,7 +63,7 @@ void tune_tell(const struct tune *tune, size_t point, enum tune_stage stage)
                 milliseconds(number_at(json_object_get(record, "latency_us"), "p99"), left,
                              sizeof left));
     else
-        fprintf(stderr, "%s: %s\n", text_at(record, "status"), text_at(record, "error"));
+        fprintf(stderr, "%s: %s\n", text_at(record, "status"), error_text(tune, point));
     fflush(stderr);
 }
 

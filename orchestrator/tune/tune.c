@@ -498,7 +498,7 @@ static void release(struct tune *tune)
 int tune_command(const struct invocation *invocation)
 {
     static struct tune tune;
-    tune = (struct tune){.program = invocation->program};
+    tune = (struct tune){.program = invocation->program, .failed = TUNE_NO_POINT};
     campaign_init(&tune.campaign, invocation->job, invocation->operands[0], report_notice);
     tune.campaign.dated = "tune";
     enum status status = check_options(&tune);

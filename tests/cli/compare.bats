@@ -65,7 +65,7 @@ P
   grep -qE '^threads +1×5 .* \? +unsure ' out
   [ "$(tail -1 out)" = "1 worse, 1 better, 1 same, 2 unsure" ]
   absent ' $' out
-  grep -q '^1 with too few rounds to be .* --rounds 5, into new files$' out
+  grep -q '^1 of 5 points have too few rounds to show worse or better: .* --rounds 5, into new files$' out
   compare 3 -f json
   jq -e '.summary == {worse: 1, better: 1, same: 1, unsure: 2, without_number: 0, beyond_alone: 0,
     too_few_rounds: 1}' out
@@ -219,7 +219,7 @@ P
   jq -e '.points[2] | .verdict == "unsure" and .throughput.high < 0.96' out
   jq -e '.points[3].verdict == "unsure"' out
   compare 3
-  grep -q '^3 with too few rounds' out
+  grep -q '^3 of 4 points have too few rounds' out
 }
 
 plan_of() { head -1 "$1" | jq -c '[.plan, .workload, .job, (.options | map_values(del(.rounds)))]'; }
@@ -409,7 +409,7 @@ P
     base.jsonl >new.jsonl
   compare 3
   grep -q 'läyout,☃' out
-  grep -qE 'CPUs +J/iteration' out
+  grep -qE 'CPUs ratio +J/iter ratio' out
   grep -qE '^threads +1×5 .* 0\.2500 +1\.5000$' out
   compare 3 -f csv
   grep -q ',p99_verdict,cpus_ratio,joules_ratio,' out

@@ -361,9 +361,11 @@ tune_others() {
 }
 
 @test "a program that does not start is tried in a few layouts, and its last words stand in one line" {
-  expect 4 "$MPSWEEP" tune --device emulated -q --budget 60s -o r.jsonl \
+  expect 4 "$MPSWEEP" tune --device emulated --budget 60s -o r.jsonl \
     -- sh -c 'echo no configuration >&2; exit 3'
   holds '.verdict == "none" and .ended == "failed"' r.jsonl
+  [ "$(grep -c 'no configuration$' err)" -eq 1 ]
+  [ "$(grep -c ': failed: for the same reason$' err)" -ge 2 ]
   points 'length >= 3 and length <= 5 and any(.mps) and any(.processes > 1) and any(.threads > 1)' r.jsonl
   [ "$(grep -c 'last words' out)" -eq 1 ]
   grep -q '^no layout was found that works; threads 1×1, .*: failed: .* exited with status 3 before it was ready; its last words: no configuration$' out
