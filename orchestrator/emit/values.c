@@ -12,6 +12,7 @@
 #include "common/paths.h"
 #include "common/shell_word.h"
 #include "common/text.h"
+#include "job/rate.h"
 #include "orchestrator/emit/quote.h"
 #include "orchestrator/emit/warnings.h"
 #include "orchestrator/results/point.h"
@@ -53,6 +54,12 @@ static void add_variable(json_t *list, const char *name, const char *value)
     json_array_append_new(list, json_pack("{s:s,s:s}", "variable", name, "value", value));
 }
 
+/* Whether a program was measured, and no workload of mpsweep's. */
+static bool is_program(const struct deployment *deployment)
+{
+    return json_object_get(json_object_get(deployment->request->header, "workload"), "argv");
+}
+
 /* A process's settings of driver and MPS, as they were measured, and its own numbers; GPU, daemon
  * and CPUs are up to the format. */
 static json_t *environment_of(const struct deployment *deployment, unsigned process)
@@ -71,7 +78,9 @@ static json_t *environment_of(const struct deployment *deployment, unsigned proc
     };
     json_t *list = json_array();
     char text[32];
-    add_variable(list, "CUDA_MODULE_LOADING", "EAGER");
+    /* A program decides by itself how its code is loaded, when it is measured, too. */
+    if (!is_program(deployment))
+        add_variable(list, "CUDA_MODULE_LOADING", "EAGER");
     for (const struct option_row *row = NULL; (row = setting_next(row));) {
         int64_t value = 0;
         if (row->setting.type == SETTING_SHARES)
@@ -299,6 +308,19 @@ static void put_known(json_t *values, const char *name, const json_t *object, co
     put_text(values, name, *text ? text : "not known");
 }
 
+/* Of an open loop what was offered, and under which limit the rate was searched. */
+static void put_rate(json_t *values, const json_t *rate)
+{
+    const json_t *goal = json_object_get(rate, "goal");
+    char text[64] = "", limit[32];
+    double offered = number_at(rate, "offered_ips");
+    put_text(values, "offered", offered > 0.0 ? text_number(offered, text, sizeof text) : "");
+    if (json_is_object(goal))
+        snprintf(text, sizeof text, "%.8s under %s", text_at(goal, "percentile"),
+                 rate_time_text(number_at(goal, "us") * 1e3, limit, sizeof limit));
+    put_text(values, "goal", json_is_object(goal) ? text : "");
+}
+
 /* What was measured, on what, and what only the program itself can do. */
 static void put_record(json_t *values, const struct deployment *deployment)
 {
@@ -317,6 +339,7 @@ static void put_record(json_t *values, const struct deployment *deployment)
     snprintf(text, sizeof text, "%.1f", 100 * interval);
     put_text(values, "interval", isnan(interval) ? "" : text);
     put_number(values, "rounds", (int64_t)json_array_size(json_object_get(point, "rounds")));
+    put_rate(values, json_object_get(point, "rate"));
     put_text(values, "status", text_at(point, "status"));
     put_flag(values, "has_latency", !isnan(p50) && !isnan(p99));
     snprintf(text, sizeof text, "%.3f", p50 / 1e3);
@@ -376,8 +399,7 @@ static void put_start(json_t *values, const struct deployment *deployment)
     double ready_s = number_at(deployment->request->point, "ready_s");
     char text[32] = "";
     /* Of a built-in workload it is not about this command. */
-    if (ready_s > 0.0 &&
-        json_object_get(json_object_get(deployment->request->header, "workload"), "argv"))
+    if (ready_s > 0.0 && is_program(deployment))
         snprintf(text, sizeof text, "%.1f", ready_s);
     put_text(values, "ready_s", text);
 }
@@ -416,6 +438,15 @@ static void put_cpus(json_t *values, const struct deployment *deployment)
                overcommitted ? deployment->cpus_all : deployment->cpus_each);
 }
 
+/* Whether its command takes the number of its threads. */
+static bool uses_threads(const struct deployment *deployment)
+{
+    bool uses = false;
+    for (size_t i = 0; deployment->command[i]; i++)
+        uses |= placeholders_use(deployment->command[i], PLACEHOLDER_THREADS);
+    return uses;
+}
+
 static json_t *make_values(const struct deployment *deployment)
 {
     const struct emit_request *request = deployment->request;
@@ -440,6 +471,8 @@ static json_t *make_values(const struct deployment *deployment)
     bool server = json_object_get(request->point, "requests") != NULL;
     put_flag(values, "several_streams", deployment->streams > 1 && !server);
     put_flag(values, "server", server);
+    put_flag(values, "own_threads", !server || uses_threads(deployment));
+    put_flag(values, "eager", !is_program(deployment));
     put_number(values, "in_flight", deployment->threads * deployment->streams);
     put_flag(values, "one_in_flight", deployment->threads * deployment->streams == 1);
     put_number(values, "gpu_count", gpus);

@@ -130,12 +130,39 @@ static json_t *warning_of_command(const struct emit_request *request)
     return text;
 }
 
+static bool has_port(const char *word)
+{
+    return placeholders_check(word) == STATUS_OK && placeholders_use(word, PLACEHOLDER_PORT);
+}
+
+/* Each measured process took a port of its own, and the deployed command names none. */
+static bool shares_port(const struct emit_request *request)
+{
+    const json_t *measured = measured_words(request), *word;
+    bool had = false, has = false;
+    size_t index;
+    json_array_foreach(measured, index, word)
+    {
+        had |= json_is_string(word) && has_port(json_string_value(word));
+    }
+    for (size_t i = 0; request->command[i]; i++)
+        has |= has_port(request->command[i]);
+    return had && !has && integer_at(request->point, "processes") > 1;
+}
+
 json_t *emit_warnings(const struct emit_request *request)
 {
     json_t *warnings = json_array();
     json_t *text = request->command && request->command[0] ? warning_of_command(request) : NULL;
     if (text)
         json_array_append_new(warnings, text);
+    if (request->command && request->command[0] && shares_port(request))
+        json_array_append_new(
+            warnings, json_sprintf("each of the %lld processes measured had a port of its own by "
+                                   "{port}, and the command has no {port}: unless it reads "
+                                   "MPSWEEP_PORT, all of them take one port and only the first "
+                                   "starts",
+                                   (long long)integer_at(request->point, "processes")));
     if (strcmp(text_at(request->point, "status"), "unconverged") == 0)
         json_array_append_new(warnings,
                               json_sprintf("point %lld is unconverged: its figures are not certain",

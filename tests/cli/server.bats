@@ -149,8 +149,16 @@ serves_a_rate() {
 
 @test "a deployment of a server" {
   measure 0 -l processes:2 --streams 4 -- "$SERVER" --port '{port}' --delay-ms 1
-  expect 0 "$MPSWEEP" emit r.jsonl --format systemd -o deployed -- "$SERVER" --port '{port}'
-  grep -q '2 worker processes of 1 thread each, without MPS; measured with 4 requests in flight at each' deployed/README.md
+  expect 0 "$MPSWEEP" emit r.jsonl --format systemd -o deployed -- "$SERVER" --port '{port}' --delay-ms 1
+  grep -q '^2 worker processes, without MPS; measured with 4 requests in flight at each' deployed/README.md
+  grep -qE '^\| requests in flight \| 4 \|' deployed/README.md
+  grep -q '^The workers listen on 8000 8001\.' deployed/README.md
+  # Their program decides how its code is loaded, as when it was measured.
+  ! grep -rq CUDA_MODULE_LOADING deployed
+  [ ! -s err ]
+  expect 0 "$MPSWEEP" emit r.jsonl --format systemd -o one-port -- "$SERVER" --port 8000 --delay-ms 1
+  grep -q '^mpsweep: warning: each of the 2 processes measured had a port of its own by {port}, and the command has no {port}' err
+  grep -q 'WARNING:.* and the command has no {port}' one-port/README.md
   absent 'CUDA streams' deployed/README.md
 }
 
