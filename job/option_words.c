@@ -27,6 +27,8 @@ static const struct {
     {"replicas", "layout", "processes:N"},
     {"hybrid", "layout", "hybrid:PxT"},
     {"gpu", "device", NULL},
+    {"emulated", "device", "emulated"},
+    {"emulate", "device", "emulated"},
     {"gpus", "device", NULL},
     {"gpu-id", "device", NULL},
     {"time", "duration", NULL},

@@ -66,7 +66,7 @@ static const char *p99_text(const json_t *point, char *out, size_t size)
         text_append(&text, " (95%%: %s to %s)", rate_time_text(1e3 * low, from, sizeof from),
                     rate_time_text(1e3 * high, to, sizeof to));
     else if (bounds)
-        text_append(&text, ", of which no upper end is known");
+        text_append(&text, ", an upper end of its interval is not known");
     return out;
 }
 

@@ -222,9 +222,12 @@ static void add_numbers(struct columns *table, const struct shown *shown, const 
         add_number(table, number_at(json_object_get(point, "fixed"), "throughput_ips"));
 }
 
-static void add_row(struct columns *table, const struct shown *shown, const json_t *point)
+/* before: of the row above, or NULL. Its long reason is not repeated. */
+static void add_row(struct columns *table, const struct shown *shown, const json_t *point,
+                    const json_t *before)
 {
     char text[CELL], shape[POINT_SHAPE_BYTES], remark[TABLE_REMARK];
+    const char *error = text_at(point, "error");
     struct scaling scaling;
     columns_cell(table, "%s", text_at(point, "layout"));
     columns_cell(table, "%s", point_shape(point, shape));
@@ -242,7 +245,10 @@ static void add_row(struct columns *table, const struct shown *shown, const json
         columns_cell(table, "%s",
                      scaling_text(scaling_find(shown->singles, point, &scaling) ? &scaling : NULL,
                                   text, sizeof text));
-    columns_end_row_with(table, "%s", table_remark(point, remark));
+    if (*error && before && strcmp(error, text_at(before, "error")) == 0)
+        columns_end_row_with(table, "%s: as above", text_at(point, "status"));
+    else
+        columns_end_row_with(table, "%s", table_remark(point, remark));
 }
 
 static bool is_among(const struct table_settings *settings, const struct option_row *row)
@@ -320,7 +326,8 @@ void table_print(FILE *out, json_t *header, const json_t *points)
         shown.singles = scaling_singles(points);
     add_columns(&table, &shown, points);
     for (size_t i = 0; i < json_array_size(points); i++)
-        add_row(&table, &shown, json_array_get(points, i));
+        add_row(&table, &shown, json_array_get(points, i),
+                i > 0 ? json_array_get(points, i - 1) : NULL);
     table_print_heading(out, header, points);
     columns_print(out, &table, 0);
     table_print_rounds(out, points);

@@ -20,6 +20,19 @@ static void last_words(const struct round *round, unsigned process, char *out, s
     text_printable(words, strnlen(words, sizeof record->words[0]), out, size);
 }
 
+/* How mpsweep_fail() begins. */
+#define FAILED_IN "failed in thread "
+
+/* Of servers that get no port from their command: they may read it elsewhere, or all take one. */
+static bool lacks_port(const struct round *round)
+{
+    const struct point *point = round->point;
+    bool has = !point_is_server(point) || round->gate_open;
+    for (char *const *word = point->program.command; word && *word && !has; word++)
+        has = placeholders_use(*word, PLACEHOLDER_PORT);
+    return !has;
+}
+
 /* "process 1 (python3) WHAT: its last words"; of several GPUs, "process 1 (python3, GPU 1)" */
 __attribute__((format(printf, 4, 5))) static enum status
 blame(const struct round *round, unsigned process, enum status code, const char *format, ...)
@@ -33,15 +46,25 @@ blame(const struct round *round, unsigned process, enum status code, const char 
     /* The client library may have printed the same there. */
     if (strstr(words, what))
         words[0] = '\0';
-    return status_set(code, "process %u (%s%s) %s%s%s", process, point_workload(round->point),
-                      round_gpu_of_process(round, process, ", ", "", gpu), what,
-                      *words ? "; its last words: " : "", words);
+    return status_set(
+        code, "process %u (%s%s) %s%s%s%s", process, point_workload(round->point),
+        round_gpu_of_process(round, process, ", ", "", gpu), what,
+        *words ? "; its last words: " : "", words,
+        lacks_port(round)
+            ? "; its command has no {port}: does it listen on the port of the request, "
+              "and each process on another?"
+            : "");
 }
 
 enum status round_program_failed(const struct round *round, unsigned process, enum status code,
                                  const char *error)
 {
-    return blame(round, process, code, "%.*s", (int)sizeof((struct shm_slot *)0)->error - 1, error);
+    int longest = (int)sizeof((struct shm_slot *)0)->error - 1;
+    /* The thread is one of the sender's. */
+    const char *text = strstr(error, ": ");
+    if (point_is_server(round->point) && strncmp(error, FAILED_IN, strlen(FAILED_IN)) == 0 && text)
+        return blame(round, process, code, "did not serve: %.*s", longest, text + 2);
+    return blame(round, process, code, "%.*s", longest, error);
 }
 
 /* What its observer has reported last. */

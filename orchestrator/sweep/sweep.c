@@ -26,6 +26,7 @@ struct sweep {
     struct measurement_packed **begun; /* a point each: of its rounds so far, or NULL */
     bool keeps_all;                    /* of the records, not only what the table needs */
     struct progress progress;
+    const json_t *failed; /* the last point whose failure was printed, or NULL */
 };
 
 /* Only the driver knows how many GPUs there are. */
@@ -182,14 +183,22 @@ static void show_step(void *data, const char *step)
     progress_step(data, step);
 }
 
-/* What a point came to. */
-static const char *result_text(const json_t *record, char out[POINT_FAILURE_TEXT])
+/* What a point came to. A program that does not start fails in one way in all of them. */
+static const char *result_text(struct sweep *sweep, const json_t *record,
+                               char out[POINT_FAILURE_TEXT])
 {
     char number[32];
     const char *status = text_at(record, "status");
     bool ok = strcmp(status, "ok") == 0;
-    if (!json_object_get(record, "throughput_ips"))
-        return point_failure(record, out);
+    if (!json_object_get(record, "throughput_ips")) {
+        const char *error = text_at(record, "error");
+        bool same = sweep->failed && *error && strcmp(error, text_at(sweep->failed, "error")) == 0;
+        sweep->failed = record;
+        if (!same)
+            return point_failure(record, out);
+        snprintf(out, POINT_FAILURE_TEXT, "%s: for the same reason", status);
+        return out;
+    }
     snprintf(out, POINT_FAILURE_TEXT, "%s iterations/s%s%s",
              text_number(number_at(record, "throughput_ips"), number, sizeof number),
              ok ? "" : ", ", ok ? "" : status);
@@ -225,7 +234,7 @@ static enum status measure(struct sweep *sweep, const struct turn *turn, bool la
     else
         status = keep(sweep, index, &measurement);
     const json_t *record = campaign->records[index];
-    progress_end(&sweep->progress, record ? result_text(record, result) : NULL);
+    progress_end(&sweep->progress, record ? result_text(sweep, record, result) : NULL);
     return status == STATUS_OK ? status_restore(&swept) : status;
 }
 

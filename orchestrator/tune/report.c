@@ -221,7 +221,7 @@ static void print_p99(const struct tune *tune, const json_t *object, double limi
                "more, and a longer --budget has longer windows",
                iterations);
     else if (!holds)
-        fputs(", of which no upper end is known", stdout);
+        fputs(", an upper end of its interval is not known", stdout);
     if (limit_us > 0.0)
         printf("; %s the limit of %s",
                holds               ? "below"
@@ -280,6 +280,8 @@ static void print_reason(const struct tune *tune, const json_t *winner)
                milliseconds(number_at(winner, "p99_us"), less, sizeof less),
                milliseconds(number_at(json_object_get(record, "latency_us"), "p99"), more,
                             sizeof more));
+    else if (strcmp(reason, "share") == 0)
+        puts("is not held to a share of the GPU");
     else if (strcmp(reason, "mps") == 0)
         puts("needs no MPS daemon");
     else
@@ -342,6 +344,25 @@ static void print_unfinished(const json_t *record, const char *objective)
     putchar('\n');
 }
 
+/* A program's best layout at the border of what is searched: there may be better ones beyond it,
+ * unless MPS has no more clients. */
+static void print_border(const struct tune *tune, const json_t *winner)
+{
+    const struct tune_space *space = &tune->space;
+    const struct point *best = &space->plan.points[integer_at(winner, "point")];
+    unsigned most = 0, limit = point_over_mps(best) ? space->clients : LAYOUT_MOST_WORKERS;
+    for (size_t i = 0; i < space->candidates; i++)
+        if (point_over_mps(&space->plan.points[i]) == point_over_mps(best))
+            most = space->plan.points[i].processes > most ? space->plan.points[i].processes : most;
+    if (!point_is_program(best) || best->processes < most || most >= limit ||
+        tune->campaign.options->values[OPTION_MAX_PROCESSES].rank > 0 ||
+        tune->campaign.options->values[OPTION_LAYOUT].rank > 0)
+        return;
+    printf(
+        "it has the most processes that are searched: --max-processes %u may find a better one\n",
+        2 * most < limit ? 2 * most : limit);
+}
+
 static void print_winner(const struct tune *tune, double limit_us)
 {
     const json_t *record = tune->record;
@@ -368,6 +389,7 @@ static void print_winner(const struct tune *tune, double limit_us)
         printf("%zu other%s as good, as far as the data show\n", equal - 1,
                equal > 2 ? "s are" : " is");
     print_reason(tune, winner);
+    print_border(tune, winner);
     print_margin(tune);
     print_cut_short(tune);
     if (limit_us > 0.0)
@@ -531,7 +553,8 @@ void tune_print_plan(struct tune *tune)
         printf(", searched on one GPU with its share of the CPUs; the best are measured on all %u",
                gpus);
     putchar('\n');
-    printf("search:   for %s, %s", tune_objective_name(tune->objective),
+    printf("search:   for %s, %s",
+           tune_goal(tune)->permille ? "the rate" : tune_objective_name(tune->objective),
            tune->rules.exhaustive ? "all of them"
            : tune->guided         ? "guided by a calibration, which is made first"
                                   : "guided by measuring alone");

@@ -264,7 +264,8 @@ enum status tune_space_make(const struct job *job, const struct tune_machine *ma
         return status;
     const struct options *options = &job->sections[0].options;
     struct tune_space space = {.gpus = gpus_of(options, machine),
-                               .cpus = cpus_of_a_gpu(options, machine)};
+                               .cpus = cpus_of_a_gpu(options, machine),
+                               .clients = machine->clients ? machine->clients : CLIENTS};
     /* What the sections are about is the job's own. */
     space.job.command = job->command;
     space.job.workloads = job->workloads;

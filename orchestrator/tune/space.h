@@ -35,6 +35,7 @@ struct tune_space {
     struct plan plan;
     unsigned gpus;     /* that are to be at work */
     unsigned cpus;     /* that workers of a GPU may use */
+    unsigned clients;  /* that MPS may have on one */
     size_t candidates; /* the first points are searched, this many; others are there for comparison,
                           and with several GPUs: */
     size_t on_all, on_all_count;         /* the same layouts on all GPUs, from this point on */

@@ -17,6 +17,7 @@ load emit
   emit_refused 'emit needs --target env\|systemd' results.jsonl -o d
   emit_refused 'emit needs --output DIR' results.jsonl --format env
   emit_refused "'ansible' is not a value of target: it takes one of env\|systemd" results.jsonl --format ansible -o d
+  emit_refused "'docker' is not a value of target: .*; did you mean 'compose'" results.jsonl --target docker -o d
   emit_refused "cannot open 'none.jsonl'" none.jsonl --format env -o d
   emit_refused "'results.jsonl' has no point 5: its points are 0, 1, 2, 3, 4$" results.jsonl --format env -o d --point 5
   # Those of a tuning are few, and in the order in which they were measured.

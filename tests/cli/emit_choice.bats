@@ -57,12 +57,12 @@ NAMED
     '{"throughput_ips": 5000, "latency_us": {"p50": 1, "p99": 100, "bounds": {"p99": null}}}'
   emit env d --max-p99 5ms
   chosen 'point 6 (the highest throughput with a p99 surely below 5 ms): hybrid 2×2, 3500 iterations/s'
-  chosen 'better, but not taken: point 7 (hybrid 2×2, 5000 iterations/s) has a p99 not surely below 5 ms: p99 of 100 us, of which no upper end is known'
+  chosen 'better, but not taken: point 7 (hybrid 2×2, 5000 iterations/s) has a p99 not surely below 5 ms: p99 of 100 us, an upper end of its interval is not known'
   chosen 'better, but not taken: point 5 (hybrid 2×2, 4000 iterations/s) has a p99 not surely below 5 ms: p99 of 4.9 ms (95%: 4.7 ms to 5.1 ms)'
   # A record without intervals has its percentile alone.
   emit env older --max-p99 2.4ms
   chosen 'point 3 (the highest throughput with a p99 surely below 2.4 ms): hybrid 2×2, 3000 iterations/s'
-  refused "'results.jsonl' has no point whose p99 is surely below 90 us: point 7 comes closest, with a p99 of 100 us, of which no upper end is known; --point 7 without --max-p99 takes it$" \
+  refused "'results.jsonl' has no point whose p99 is surely below 90 us: point 7 comes closest, with a p99 of 100 us, an upper end of its interval is not known; --point 7 without --max-p99 takes it$" \
     "$MPSWEEP" emit results.jsonl --format env -o none --max-p99 90us
   refused "point 5 of 'results.jsonl' has a p99 that is not surely below 5 ms: p99 of 4.9 ms \(95%: 4.7 ms to 5.1 ms\)$" \
     "$MPSWEEP" emit results.jsonl --format env -o none --max-p99 5ms --point 5

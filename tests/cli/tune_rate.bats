@@ -80,6 +80,25 @@ finds_four_and_cuts_one_short() {
   absent 'connections' out
 }
 
+# It only waits: each process more does as much again.
+reaches_the_border() {
+  rm -f r.jsonl
+  expect 0 "$MPSWEEP" tune --device emulated -q --budget 15s -o r.jsonl --server \
+    --request 'GET http://127.0.0.1:{port}/' "$@" -- "$SERVER" --port '{port}' --delay-ms 20
+}
+
+@test "a server whose best layout is at the border of what is searched" {
+  [ -x "$MPSWEEP_BUILD_DIR/mpsweep-load" ] || skip "no libcurl here"
+  at_border() {
+    reaches_the_border &&
+      grep -qE '^it has the most processes that are searched: --max-processes [0-9]+ may find a better one$' out
+  }
+  judged at_border
+  # Limits that were given are those.
+  reaches_the_border --max-processes 2
+  absent 'it has the most processes' out
+}
+
 @test "a limit that no layout holds" {
   rm -f r.jsonl
   export MPSWEEP_EMULATED_MACHINE=$MACHINE

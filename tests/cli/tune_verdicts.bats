@@ -103,7 +103,7 @@ line() { grep -qE "^$1$" out || fail "no line is '$1'" "$(cat out)"; }
   line 'p99: 36\.7 ms, at most 62 with 95% confidence; not surely below the limit of 50.* ms'
   jq -c "$limited | .closest.p99_us = 70000 | del(.closest.p99_bounds_us) else . end" "$BATS_MEASURED/r.jsonl" >r.jsonl
   expect 4 "$MPSWEEP" "${TUNE[@]}" --max-p99 50.0005ms -o r.jsonl --resume
-  line 'p99: 70 ms, of which no upper end is known; above the limit of 50.* ms'
+  line 'p99: 70 ms, an upper end of its interval is not known; above the limit of 50.* ms'
   jq -c "$limited | del(.closest.p99_bounds_us) elif .type == \"point\" then .iterations = 126 else . end" \
     "$BATS_MEASURED/r.jsonl" >r.jsonl
   expect 4 "$MPSWEEP" "${TUNE[@]}" --max-p99 50.0005ms -o r.jsonl --resume

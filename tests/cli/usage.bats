@@ -191,6 +191,8 @@ a.job b.job                  | unexpected argument 'b.job'; a program goes behin
 --memory                     | --memory needs a value: pinned\|pageable
 -l                           | -l needs a value: NAME:COUNTS
 --output                     | --output needs a value: FILE
+-o --dry-run                 | -o needs a value: FILE; '--dry-run' is an option
+--emulated                   | unknown option '--emulated'; did you mean '--device emulated'
 --quiet=yes                  | --quiet takes no value
 --resume=no -o x.jsonl       | --resume takes no value
 -qn                          | '-qn': write short switches one by one

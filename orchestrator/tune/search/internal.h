@@ -222,8 +222,8 @@ bool tune_add_round(struct tune_search *search, struct tune_batch *batch);
 /* -- prefer.c -- */
 
 /* Of `count` points, TUNE_EQUAL_MOST at most, that do as much as points[0], which does most: the
- * one with the fewest CPUs in use, of those with about as few the one with the lowest 99th
- * percentile, and then the one with the fewest processes, of these one without a daemon. *reason:
- * what points[0] has more of. */
+ * one with the fewest CPUs in use; of those with about as few one that is not held to a share of
+ * the GPU, then the one with the lowest 99th percentile, the one with the fewest processes, and one
+ * without a daemon. *reason: what points[0] has more of. */
 size_t tune_prefer(const struct tune_search *search, const size_t *points, size_t count,
                    enum tune_reason *reason);

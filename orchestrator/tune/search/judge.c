@@ -28,7 +28,7 @@ const char *tune_stage_name(enum tune_stage stage)
 
 const char *tune_reason_name(enum tune_reason reason)
 {
-    static const char *const names[] = {"more", "cpus", "p99", "processes", "mps"};
+    static const char *const names[] = {"more", "cpus", "share", "p99", "processes", "mps"};
     return names[reason];
 }
 

@@ -10,6 +10,13 @@ static double cpus_of(const struct tune_search *search, size_t point)
     return search->states[point].seen.cpus;
 }
 
+/* One that is held to a share of the GPU does less when it could have more. */
+static double shares_of(const struct tune_search *search, size_t point)
+{
+    uint32_t share = search->candidates[point].axes[TUNE_AXIS_SHARE];
+    return share == 0 || share == 100 ? 1.0 : 2.0;
+}
+
 static double p99_of(const struct tune_search *search, size_t point)
 {
     return search->states[point].seen.p99_us;
@@ -31,9 +38,8 @@ static const struct {
     double (*amount)(const struct tune_search *search, size_t point);
     double same;
 } wishes[] = {
-    {TUNE_FEWER_CPUS, cpus_of, SAME_CPUS},
-    {TUNE_LOWER_P99, p99_of, SAME_P99},
-    {TUNE_FEWER_PROCESSES, processes_of, 0.0},
+    {TUNE_FEWER_CPUS, cpus_of, SAME_CPUS}, {TUNE_WHOLE_GPU, shares_of, 0.0},
+    {TUNE_LOWER_P99, p99_of, SAME_P99},    {TUNE_FEWER_PROCESSES, processes_of, 0.0},
     {TUNE_NO_DAEMON, daemons_of, 0.0},
 };
 

@@ -184,12 +184,13 @@ const char *tune_verdict_name(enum tune_verdict verdict);
 enum tune_reason {
     TUNE_MORE,
     TUNE_FEWER_CPUS,
+    TUNE_WHOLE_GPU,
     TUNE_LOWER_P99,
     TUNE_FEWER_PROCESSES,
     TUNE_NO_DAEMON
 };
 
-/* "more", "cpus", "p99", "processes", "mps". */
+/* "more", "cpus", "share", "p99", "processes", "mps". */
 const char *tune_reason_name(enum tune_reason reason);
 
 #define TUNE_FINALISTS 4

@@ -362,6 +362,17 @@ static void test_of_equals_with_equal_cpus(void **state)
     note_finals(1, 999.0, 1.05, 40.2);
     preferred(1, TUNE_FEWER_PROCESSES, 2);
 
+    /* A share of the GPU that gains nothing is not worth having, with a lower p99, too. */
+    rig_make_space();
+    rig.space[0].axes[TUNE_AXIS_SHARE] = 25;
+    rig.space[2].axes[TUNE_AXIS_SHARE] = 100;
+    rig_begin(&rig_rules);
+    note_finals(0, 1000.0, 1.0, 30.0);
+    note_finals(1, 999.0, 1.05, 50.0);
+    preferred(1, TUNE_WHOLE_GPU, 2);
+    note_finals(2, 999.0, 1.05, 40.0);
+    preferred(2, TUNE_WHOLE_GPU, 3);
+
     /* One client alone needs no daemon. */
     rig_make_space();
     rig.space[0].axes[TUNE_AXIS_MPS] = 1;
