@@ -30,3 +30,8 @@ const char *mps_advice(int cuda_error)
         return NULL;
     }
 }
+
+const char *mps_advice_of_queues(int cuda_error)
+{
+    return cuda_error == 2 ? mps_advice(809) : NULL;
+}

@@ -314,7 +314,8 @@ static enum status search_and_measure(const struct searching *searching, const s
     bool lowers = searched || search->lowers;
     if (point->goal.permille) {
         copy.work.rate_units = search->rate_units;
-        full.samples = point->goal.permille == 999 ? OPENLOOP_SAMPLES_P999 : OPENLOOP_SAMPLES;
+        if (point->goal.permille == 999)
+            full.samples = OPENLOOP_SAMPLES_P999;
     }
     copy.work.arrival_seed = seed_of(point, round, 0);
     for (unsigned correction = 0;; correction++) {

@@ -3,7 +3,6 @@
 
 #include "common/clock.h"
 #include "common/text.h"
-#include "device/cuda_abi.h"
 #include "mps/advice.h"
 #include "orchestrator/round/internal.h"
 
@@ -86,9 +85,8 @@ void round_add_cause(const struct round *round)
     add_fault(&text, round);
     if (advice)
         text_append(&text, "; %s", advice);
-    /* The driver has no other word for it. */
-    else if (result->cuda_error == CUDA_OUT_OF_MEMORY && round->point->connections)
-        text_append(&text, "; perhaps %s", mps_advice(CUDA_MPS_MAX_CONNECTIONS_REACHED));
+    else if (round->point->connections && mps_advice_of_queues(result->cuda_error))
+        text_append(&text, "; perhaps %s", mps_advice_of_queues(result->cuda_error));
 }
 
 bool round_saw_fault(const struct round *round, unsigned gpu)

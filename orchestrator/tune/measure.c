@@ -266,13 +266,19 @@ static enum status run_rate(struct tune *tune, const struct point *point,
     struct campaign *campaign = &tune->campaign;
     struct tune_point *about = &tune->points[turn->point];
     struct measurement found = {.rounds = about->measurement ? about->measurement->rounds : 0};
+    struct round_limits own = *limits;
+    double window_s = (double)limits->duration_ns / 1e9;
+    /* What the window was planned for. */
+    if (stage == TUNE_STAGE_FINAL)
+        own.samples = (unsigned)fmin(
+            own.samples, ceil(window_s * (double)about->search.rate_units / RATE_UNITS));
     found.search = stage == TUNE_STAGE_FINAL ? about->search : (struct saturation){0};
     found.search.lowers = true;
     found.search.quick = stage == TUNE_STAGE_LOOK;
-    found.search.until_ns = tune_pace_until_ns(tune, stage, (double)limits->duration_ns / 1e9);
+    found.search.until_ns = tune_pace_until_ns(tune, stage, window_s);
     if (stage == TUNE_STAGE_LOOK)
         found.search.beat_units = (uint64_t)((1.0 - BRACKET_WIDTH) * (double)tune->best_units);
-    enum status status = saturation_run(&campaign->session, point, limits, &campaign->crew, turn,
+    enum status status = saturation_run(&campaign->session, point, &own, &campaign->crew, turn,
                                         no_progress, NULL, &found, out);
     about->search = found.search;
     return status;

@@ -167,9 +167,12 @@ warned() {
   local words
   emit env same -- serve '--port={port}' '{{x' 'p{process}of{processes}' '{seed}'
   [ ! -s err ]
-  emit env filled -- serve --port=7000 '{{x' p0of2 '{threads}'
+  emit env filled -- serve '--port={port}' '{{x' p0of2 '{threads}'
   [ ! -s err ]
   absent WARNING filled/deployment.env
+  # One port is not enough for two.
+  emit env port -- serve --port=7000 '{{x' p0of2 '{threads}'
+  warned 'each of the 2 processes measured had a port of its own by {port}, and the command has no {port}: unless it reads MPSWEEP_PORT, all of them take one port and only the first starts' port/deployment.env
   emit env other -- serve --port=7000 '{{x' 'p{process}' '{threads}'
   grep -q '^mpsweep: warning: ' err
   emit env brace -- serve --port=7000 x p0of2 1

@@ -60,7 +60,7 @@ write_limits() {
     -o tried.jsonl
   absent 'left out' err
   points 'map(outcome) == ["measured", "infeasible", "measured"] and (.[1] |
-    (.error | test("worker [0-9]+ of 16: .*CUDA_ERROR_OUT_OF_MEMORY")) and
+    (.error | test("worker [0-9]+ of 16: .*CUDA_ERROR_OUT_OF_MEMORY.*; perhaps the MPS clients. hardware queues are used up: lower --connections")) and
     (has("limits_found") | not))' tried.jsonl
 }
 

@@ -42,6 +42,11 @@
 #define RATE_SAMPLES 1000.0
 #define RATE_NARROWING 2.0
 
+/* To compare two layouts is worth shorter ones: down to this share, in steps, of which a p99 still
+ * has bounds. */
+#define RATE_SHORTEST 0.4
+#define RATE_STEP 0.2
+
 /* -- time -------------------------------------------------------------------------------------- */
 
 /* How long a window of the finals should be for the percentile, where that counts. */
@@ -49,8 +54,9 @@ static double percentile_s(const struct tune_search *search, size_t point)
 {
     const struct tune_rules *rules = &search->rules;
     double ips = search->states[point].seen.ips;
+    double share = rules->final_s > 0.0 ? fmin(1.0, search->final_s / rules->final_s) : 1.0;
     if (rules->resolution > 0.0 && ips > 0.0)
-        return fmin(RATE_SAMPLES / ips, TUNE_RATE_LONGEST * rules->final_s);
+        return fmin(share * RATE_SAMPLES / ips, TUNE_RATE_LONGEST * rules->final_s);
     if (rules->max_p99_us <= 0.0 || ips <= 0.0)
         return 0.0;
     double window_s = PERCENTILE_SAMPLES / ips / rules->rounds_least;
@@ -157,6 +163,15 @@ double tune_least_budget_s(const struct tune_search *search)
     return FEW_STARTS_SPARE * fewest_rounds(search) * round_s / FEW_FINALS_SHARE;
 }
 
+/* The same search, with the shortest finals that it may have for the sake of one more. */
+static struct tune_search with_brief_finals(const struct tune_search *search)
+{
+    struct tune_search brief = *search;
+    if (search->rules.resolution > 0.0)
+        brief.final_s = RATE_SHORTEST * search->rules.final_s;
+    return brief;
+}
+
 /* The finals that the time is good for; where it is not for any, nothing is held back for them. Of
  * the first layout alone there is nothing to compare: another one is worth more than its rounds,
  * unless others fail. */
@@ -166,13 +181,15 @@ static double dear_reserve_s(const struct tune_search *search, const size_t *lea
         return 0.0;
     double two_s = leaders_s(search, leaders, known, FINALS_COUNT);
     double one_s = leaders_s(search, leaders, known, 1);
+    const struct tune_search brief = with_brief_finals(search);
     double all_s = START_SPARE * search->rules.rounds_least * two_s;
+    double brief_s = leaders_s(&brief, leaders, known, FINALS_COUNT);
     double few = FEW_STARTS_SPARE * fewest_rounds(search);
     double few_s = fmin(FEW_FINALS_SHARE * search->budget_s, search->left_s);
     if (all_s <= DEAR_FINALS_SHARE * search->budget_s && all_s <= search->left_s)
         return all_s;
-    if (few * two_s <= few_s)
-        return few * two_s;
+    if (few * brief_s <= few_s)
+        return fmin(few * two_s, few_s);
     return few * one_s <= few_s ? few * one_s : 0.0;
 }
 
@@ -326,11 +343,24 @@ static bool is_decided(const struct tune_search *search, const size_t *points, s
                           search->states[points[0]].rounds >= search->rules.rounds_least);
 }
 
+static bool fit_rate_windows(struct tune_search *search, const size_t *points, size_t count,
+                             unsigned rounds)
+{
+    bool fit = false;
+    for (double share = 1.0; !fit && share > RATE_SHORTEST - 0.5 * RATE_STEP; share -= RATE_STEP) {
+        search->final_s = share * search->rules.final_s;
+        fit = rounds * round_seconds(search, points, count) <= search->left_s;
+    }
+    return fit;
+}
+
 /* Windows of the finals so that all rounds take the time that is left, if they may be so short. */
 static bool fit_windows(struct tune_search *search, const size_t *points, size_t count,
                         unsigned rounds)
 {
     search->final_s = search->rules.final_s;
+    if (search->rules.resolution > 0.0)
+        return fit_rate_windows(search, points, count, rounds);
     double spare_s = search->left_s - rounds * round_seconds(search, points, count);
     if (spare_s >= 0.0)
         return true;

@@ -50,11 +50,19 @@ static void other_errors_have_none(void **state)
             fail_msg("%d: '%s'", errors[i], mps_advice(errors[i]));
 }
 
+static void queues_may_be_reported_as_memory(void **state)
+{
+    (void)state;
+    assert_string_equal(mps_advice_of_queues(2), mps_advice(809));
+    assert_null(mps_advice_of_queues(700));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_error_of_mps_has_cause_and_remedy),
         cmocka_unit_test(other_errors_have_none),
+        cmocka_unit_test(queues_may_be_reported_as_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

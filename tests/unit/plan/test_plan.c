@@ -239,7 +239,7 @@ static void the_longest_description_has_room(void **state)
     set(OPTION_BLOCKS, "1000000");
     set(OPTION_THREADS_PER_BLOCK, "1024");
     set(OPTION_SPIN, "100000000");
-    set(OPTION_BYTES, "1023G");
+    set(OPTION_BYTES, "255G");
     make_plan();
     point_describe(&plan.points[0], text, sizeof text);
     assert_non_null(strstr(text, "default% threads, priority 1/default"));
