@@ -168,11 +168,10 @@ static void print_few(FILE *out, const struct comparison *comparison)
 {
     char *base = comparison_again(comparison->base_path, &comparison->base);
     char *change = comparison_again(comparison->change_path, &comparison->change);
-    fprintf(
-        out,
-        "%zu of %zu points have too few rounds to show worse or better: repeat both sweeps with "
-        "--rounds 5, into new files\n",
-        comparison->few, comparison->count);
+    fprintf(out,
+            "%zu of %zu point%s too few rounds to show worse or better: repeat both sweeps with "
+            "--rounds 5, into new files\n",
+            comparison->few, comparison->count, comparison->count == 1 ? " has" : "s have");
     if (base && change)
         fprintf(out, "  %s\n  %s\n", base, change);
     free(base);

@@ -205,8 +205,11 @@ int mps_command_env(const struct invocation *invocation)
                        kept.directory, *kept.ending ? ": " : "", kept.ending, kept.directory);
     if (status == STATUS_OK)
         status = mps_command_environment(kept.directory, kept.state.gpu, &environment);
-    if (status != STATUS_OK)
+    if (status != STATUS_OK) {
+        /* eval of nothing would go well, and what follows run without MPS. */
+        puts("false");
         return report(status);
+    }
     for (size_t i = 0; environment.set[i]; i++)
         print_assignment(environment.set[i]);
     for (const char **name = environment.unset; *name; name++)

@@ -83,11 +83,21 @@ static void write_best(const struct campaign *campaign, const struct entry *best
     fputc('\n', out);
 }
 
+/* One that is not precise enough to be the best. */
+static void write_faster(const struct campaign *campaign, const struct entry *entry, FILE *out)
+{
+    char what[POINT_DESCRIPTION], text[32];
+    point_describe(&campaign->plan.points[integer_at(entry->record, "id")], what, sizeof what);
+    fprintf(out, "%s may do more, %s iterations/s, but is %s\n", what,
+            text_number(number_at(entry->record, "throughput_ips"), text, sizeof text),
+            text_at(entry->record, "status"));
+}
+
 /* Writes the best of the work that entries[first] has, unless an earlier entry has that, too. */
 static bool write_work(const struct campaign *campaign, const struct entry *entries, size_t count,
                        size_t first, FILE *out)
 {
-    const struct entry *best = &entries[first];
+    const struct entry *best = &entries[first], *faster = NULL;
     size_t others = 0;
     for (size_t i = 0; i < first; i++)
         if (strcmp(entries[i].work, best->work) == 0)
@@ -96,10 +106,16 @@ static bool write_work(const struct campaign *campaign, const struct entry *entr
         if (strcmp(entries[i].work, best->work) == 0 && is_better(&entries[i], best))
             best = &entries[i];
     for (size_t i = first; i < count; i++)
+        if (strcmp(entries[i].work, best->work) == 0 &&
+            entries[i].value > (faster ? faster : best)->value)
+            faster = &entries[i];
+    for (size_t i = first; i < count; i++)
         others += &entries[i] != best && strcmp(entries[i].work, best->work) == 0 &&
                   entries[i].high >= best->low;
     if (out)
         write_best(campaign, best, others, out);
+    if (out && faster)
+        write_faster(campaign, faster, out);
     return true;
 }
 

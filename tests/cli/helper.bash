@@ -277,6 +277,15 @@ refused() {
   [ ! -s "$WORK/out" ] || fail "there is output beside the error of: $*" "$(cat "$WORK/out")"
 }
 
+# no_environment PATTERN OPTIONS...: 'mps env' refuses, and a shell that evaluates it ends with -e.
+no_environment() {
+  local pattern=$1
+  shift
+  expect 1 "$MPSWEEP" mps env "$@" || return 1
+  says "$pattern" || return 1
+  [ "$(cat "$WORK/out")" = false ] || fail "it prints: $(cat "$WORK/out")"
+}
+
 # absent PATTERN FILE...: no line of them matches. (A plain '!' would not end a test.)
 absent() {
   local pattern=$1 file

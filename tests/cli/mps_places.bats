@@ -25,7 +25,7 @@ load mps
     [ "$(stat -c %u "/proc/$pid")" -eq 65534 ]
   done
   refused "'$directory' belongs to user 65534, not to you" "$MPSWEEP" mps stop --force --dir "$directory"
-  refused "'$directory' belongs to user 65534, not to you" "$MPSWEEP" mps env --dir "$directory"
+  no_environment "'$directory' belongs to user 65534, not to you" --dir "$directory"
   TMPDIR=$WORK/theirs refused 'no MPS daemon of mpsweep.s was found' "$MPSWEEP" mps stop --force
   expect 0 "${user[@]}" "$MPSWEEP" mps stop
   expect 3 "${user[@]}" "${MPS_RUN[@]}" -q -- sh -c 'exit 3'
