@@ -218,25 +218,29 @@ char *text_displayed(const char *text, char *out, size_t size)
 
 unsigned text_distance(const char *a, const char *b)
 {
-    unsigned row[64];
+    unsigned rows[3][64], *before = rows[0], *above = rows[1], *row = rows[2];
     size_t length = strlen(b);
     if (length >= 64)
         return UINT_MAX;
     for (unsigned j = 0; j <= length; j++)
-        row[j] = j;
+        above[j] = j;
     for (unsigned i = 1; a[i - 1]; i++) {
-        unsigned diagonal = row[0];
         row[0] = i;
         for (size_t j = 1; j <= length; j++) {
-            unsigned above = row[j];
-            unsigned best = diagonal + (a[i - 1] != b[j - 1]);
-            if (above + 1 < best)
-                best = above + 1;
+            unsigned best = above[j - 1] + (a[i - 1] != b[j - 1]);
+            if (above[j] + 1 < best)
+                best = above[j] + 1;
             if (row[j - 1] + 1 < best)
                 best = row[j - 1] + 1;
+            bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+            if (swapped && before[j - 2] + 1 < best)
+                best = before[j - 2] + 1;
             row[j] = best;
-            diagonal = above;
         }
+        unsigned *oldest = before;
+        before = above;
+        above = row;
+        row = oldest;
     }
-    return row[length];
+    return above[length];
 }

@@ -184,7 +184,10 @@ void comparison_print_table(FILE *out, const struct comparison *comparison)
     print_file(out, "BASE", comparison->base_path, &comparison->base);
     print_file(out, "NEW", comparison->change_path, &comparison->change);
     print_differences(out, comparison);
-    fputs("ratio: NEW / BASE, of iterations/s and others, with its 95% interval\n\n", out);
+    fputs(
+        "ratio: NEW / BASE, of iterations/s and others, with its 95% interval; the verdict is that "
+        "of iterations/s,\nand at a fixed rate of p99, too\n\n",
+        out);
     print_rows(out, comparison);
     fputc('\n', out);
     print_only(out, comparison, "BASE", comparison->match.only_base);

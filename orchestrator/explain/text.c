@@ -77,7 +77,8 @@ static void add_row(struct columns *table, const struct table_settings *varying,
                      text_number(point->ceilings.ips[point->binding.next], text, sizeof text));
     else
         columns_cell(table, "-");
-    columns_end_row(table);
+    bool unsure = strcmp(text_at(point->record, "status"), "unconverged") == 0;
+    columns_end_row_with(table, "%s", unsure ? "unconverged" : "");
 }
 
 static void print_table(FILE *out, const struct table_settings *varying, const json_t *records,

@@ -58,7 +58,8 @@ struct tune {
     size_t failed;       /* the last point whose failure was printed, or TUNE_NO_POINT */
     size_t crew_for;     /* the search's point for which the campaign's crew was started */
     uint64_t best_units; /* the highest rate that a layout was seen to hold; 0: none */
-    bool guided;         /* by a calibration */
+    bool guided;         /* by a calibration, */
+    bool unguided;       /* which took longer than its share of the budget */
     bool late;           /* the budget was over before the search was */
     bool interrupted;
     json_t *record; /* of type tune, NULL until all is over */

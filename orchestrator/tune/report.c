@@ -477,6 +477,8 @@ static void print_search(const struct tune *tune)
     printf(", guided by %s", strcmp(text_at(record, "guide"), "calibration") == 0
                                  ? "a calibration"
                                  : "measuring alone");
+    if (tune->unguided)
+        fputs(" since the calibration took longer than its share", stdout);
     if (strcmp(ended, "budget") == 0)
         printf("; more time might find a better one");
     else if (strcmp(ended, "interrupted") == 0)

@@ -250,6 +250,7 @@ static enum status calibrate(struct tune *tune)
                                         &campaign->writer, campaign->calibrations);
     if (limits.ready_by_ns && clock_now_ns() >= limits.ready_by_ns) {
         tune->guided = false;
+        tune->unguided = true;
         if (!quiet)
             report_line("the calibration's share of the budget is over: the search is guided by "
                         "measuring alone");

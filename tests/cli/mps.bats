@@ -276,15 +276,20 @@ TABLE
 
 @test "several daemons: one must be named" {
   keep
+  absent 'beside' out
+  local alone
+  alone=$(private)
   keep
+  grep -q "^  beside    another one of mpsweep's, in $alone: 'mps status' needs --dir now\$" out
   local first second
   { read -r first; read -r second; } < <(private)
   local command
-  for command in stop status env; do
+  for command in stop status; do
     refused "there are 2 MPS daemons of mpsweep's: name one with --dir \(.*$first" \
       "$MPSWEEP" mps $command
     grep -qF "$second" err
   done
+  no_environment "there are 2 MPS daemons of mpsweep's: name one with --dir \(.*$first"
   expect 0 "$MPSWEEP" mps stop --dir "$first"
   [ "$(kept .directory)" = "$second" ]
   expect 0 "$MPSWEEP" mps stop

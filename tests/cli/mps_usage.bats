@@ -67,11 +67,11 @@ unknown option '--static'                              | stop --static 0=4
 the MPS daemon has no GPU '9': it has 1, numbered from 0    | start --gpu emulated --memory-limit 9=4G
 no MPS daemon of mpsweep's was found                   | stop
 no MPS daemon of mpsweep's was found                   | stop --force
-no MPS daemon of mpsweep's was found                   | env
 no MPS daemon of mpsweep's was found                   | status
 TABLE
   [ $count -gt 40 ]
   [ $failed -eq 0 ]
+  no_environment "no MPS daemon of mpsweep's was found"
   refused 'dir is empty' "$MPSWEEP" mps start --dir ''
 }
 
@@ -162,13 +162,15 @@ TABLE
   await $PATIENCE answers
   local before command
   before=$(find theirs ! -type p -printf '%p %i %m\n' | sort)
-  for command in 'stop' 'stop --force' 'env'; do
+  for command in 'stop' 'stop --force'; do
     # shellcheck disable=SC2086
     refused "'theirs' holds no MPS daemon that 'mpsweep mps start' has started" \
       "$MPSWEEP" mps $command --dir theirs
     # shellcheck disable=SC2086
     refused 'no MPS daemon of mpsweep' "$MPSWEEP" mps $command
   done
+  no_environment "'theirs' holds no MPS daemon that 'mpsweep mps start' has started" --dir theirs
+  no_environment 'no MPS daemon of mpsweep'
   refused 'is not empty' "${MPS_START[@]}" --dir theirs
   # It may be looked at.
   expect 0 "$MPSWEEP" mps status --dir theirs --gpu emulated

@@ -88,6 +88,7 @@ keeps_to() {
   export MPSWEEP_EMULATED_FAULT=cuDevicePrimaryCtxRetain=slow:700
   judged keeps_to 6 0 --guide calibration "${FEW[@]}"
   holds '.guide == "measuring" and .winner.value > 0' r.jsonl
+  grep -q ', guided by measuring alone since the calibration took longer than its share' out
   [ "$(jq -r .type r.jsonl | sed -n 2p)" = calibration ]
   # And one that hangs.
   MPSWEEP_EMULATED_FAULT=cuStreamSynchronize#3=hang judged keeps_to 5 4 --guide calibration "${FEW[@]}"

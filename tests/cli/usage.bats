@@ -22,6 +22,8 @@ load helper
   refused "unknown command 'deploy'; did you mean 'emit'\?" "$MPSWEEP" deploy
   refused "unknown option '--procs'; did you mean '--layout processes:N'\?" "$MPSWEEP" sweep --procs 4
   refused "unknown option '--threads'; did you mean '--layout threads:N'\?" "$MPSWEEP" tune --threads 4
+  # Of two as near, the one with two letters swapped.
+  refused "unknown command 'mps stauts'; did you mean 'mps status'\?" "$MPSWEEP" mps stauts
   refused "unknown option '--gpu'; did you mean '--device'\?" "$MPSWEEP" sweep --gpu 0
   refused "unknown option '--qps'; did you mean '--rate'\?" "$MPSWEEP" sweep --qps 10
   refused "unknown option '--csv'; did you mean '--format csv'\?" "$MPSWEEP" compare a b --csv
