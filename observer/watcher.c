@@ -143,7 +143,8 @@ static void note_calls(const struct watcher *watcher)
     struct text text = {.at = line, .size = sizeof line};
     for (int kind = CALL_LAUNCH; kind < CALL_KINDS; kind++)
         append_count(&text, (enum call_kind)kind, watcher->calls[kind], 0);
-    note(SHM_OBSERVED_CALLS, line);
+    bool launched = watcher->calls[CALL_LAUNCH] > 0 || watcher->calls[CALL_GRAPH] > 0;
+    note(launched ? SHM_OBSERVED_CALLS : SHM_OBSERVED_NO_LAUNCH, line);
 }
 
 static void note_iteration(const struct watcher *watcher)

@@ -115,6 +115,12 @@ bool point_is_closed(const json_t *point)
            number_at(point, "throughput_ips") > 0;
 }
 
+bool point_fails_like(const json_t *point, const json_t *other)
+{
+    const char *error = text_at(point, "error");
+    return other && *error && strcmp(error, text_at(other, "error")) == 0;
+}
+
 const char *point_failure(const json_t *point, char text[POINT_FAILURE_TEXT])
 {
     const char *status = text_at(point, "status"), *error = text_at(point, "error");

@@ -58,11 +58,12 @@ double table_percent_up(double share)
     return percent > 0.0 ? ceil(percent / unit - 1e-6) * unit : 0.0;
 }
 
-static bool has_warning(const json_t *point, const char *kind)
+/* Whether a warning of the point has that value in a field. */
+static bool has(const json_t *point, const char *field, const char *value)
 {
     const json_t *warnings = json_object_get(point, "warnings");
     for (size_t i = 0; i < json_array_size(warnings); i++)
-        if (strcmp(text_at(json_array_get(warnings, i), "kind"), kind) == 0)
+        if (strcmp(text_at(json_array_get(warnings, i), field), value) == 0)
             return true;
     return false;
 }
@@ -83,7 +84,7 @@ static void add_unconverged_closed(struct text *text, const json_t *point)
     double needed = number_at(interval, "needs_rounds");
     /* The interval is narrow enough: there is another reason. */
     if (left == 0 && isnan(needed) && !json_object_get(interval, "needs_s") &&
-        has_warning(point, "unsteady")) {
+        has(point, "kind", "unsteady")) {
         text_append(text, ", but the throughput changed within a window: see the warning");
         return;
     }
@@ -137,21 +138,12 @@ const char *table_remark(const json_t *point, char out[TABLE_REMARK])
 
 /* -- below the table -- */
 
-static bool has(const json_t *point, const char *text)
-{
-    const json_t *warnings = json_object_get(point, "warnings");
-    for (size_t i = 0; i < json_array_size(warnings); i++)
-        if (strcmp(text_at(json_array_get(warnings, i), "text"), text) == 0)
-            return true;
-    return false;
-}
-
 /* Points with that text; 0 if one before the first has it, where it has been printed. */
 static size_t points_with(const json_t *points, size_t first, const char *text)
 {
     size_t count = 0;
     for (size_t i = 0; i < json_array_size(points); i++) {
-        if (!has(json_array_get(points, i), text))
+        if (!has(json_array_get(points, i), "text", text))
             continue;
         if (i < first)
             return 0;

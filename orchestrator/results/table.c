@@ -227,7 +227,6 @@ static void add_row(struct columns *table, const struct shown *shown, const json
                     const json_t *before)
 {
     char text[CELL], shape[POINT_SHAPE_BYTES], remark[TABLE_REMARK];
-    const char *error = text_at(point, "error");
     struct scaling scaling;
     columns_cell(table, "%s", text_at(point, "layout"));
     columns_cell(table, "%s", point_shape(point, shape));
@@ -245,7 +244,7 @@ static void add_row(struct columns *table, const struct shown *shown, const json
         columns_cell(table, "%s",
                      scaling_text(scaling_find(shown->singles, point, &scaling) ? &scaling : NULL,
                                   text, sizeof text));
-    if (*error && before && strcmp(error, text_at(before, "error")) == 0)
+    if (point_fails_like(point, before))
         columns_end_row_with(table, "%s: as above", text_at(point, "status"));
     else
         columns_end_row_with(table, "%s", table_remark(point, remark));

@@ -102,7 +102,7 @@ static enum status blame_observed(const struct round *round, unsigned process, d
         return blame(round, process, STATUS_WORKER,
                      "reported no iterations within %.3g s, and they cannot be observed: %s",
                      seconds, words);
-    if (state == SHM_OBSERVED_CALLS && !strstr(words, "launch"))
+    if (state == SHM_OBSERVED_NO_LAUNCH)
         return blame(round, process, STATUS_WORKER,
                      "launched nothing within %.3g s (it made %s), and without a launch no "
                      "iteration is found: let it report them (mpsweep.iteration() in Python, "

@@ -191,8 +191,7 @@ static const char *result_text(struct sweep *sweep, const json_t *record,
     const char *status = text_at(record, "status");
     bool ok = strcmp(status, "ok") == 0;
     if (!json_object_get(record, "throughput_ips")) {
-        const char *error = text_at(record, "error");
-        bool same = sweep->failed && *error && strcmp(error, text_at(sweep->failed, "error")) == 0;
+        bool same = point_fails_like(record, sweep->failed);
         sweep->failed = record;
         if (!same)
             return point_failure(record, out);

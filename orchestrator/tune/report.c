@@ -39,12 +39,11 @@ static const char *milliseconds(double us, char *out, size_t size)
 /* A program that does not start prints the same again and again. */
 static const char *error_text(struct tune *tune, size_t point)
 {
-    const char *error = text_at(tune->campaign.records[point], "error");
-    size_t before = tune->failed;
-    bool same = before != TUNE_NO_POINT && before != point &&
-                strcmp(error, text_at(tune->campaign.records[before], "error")) == 0;
+    const json_t *record = tune->campaign.records[point];
+    bool known = tune->failed != TUNE_NO_POINT && tune->failed != point;
+    bool same = known && point_fails_like(record, tune->campaign.records[tune->failed]);
     tune->failed = point;
-    return same ? "for the same reason" : error;
+    return same ? "for the same reason" : text_at(record, "error");
 }
 
 void tune_print_point(struct tune *tune, size_t point, enum tune_stage stage)

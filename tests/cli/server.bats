@@ -154,7 +154,7 @@ serves_a_rate() {
   grep -qE '^\| requests in flight \| 4 \|' deployed/README.md
   grep -q '^The workers listen on 8000 8001\.' deployed/README.md
   # Their program decides how its code is loaded, as when it was measured.
-  ! grep -rq CUDA_MODULE_LOADING deployed
+  [ -z "$(grep -rl CUDA_MODULE_LOADING deployed)" ]
   [ ! -s err ]
   expect 0 "$MPSWEEP" emit r.jsonl --format systemd -o one-port -- "$SERVER" --port 8000 --delay-ms 1
   grep -q '^mpsweep: warning: each of the 2 processes measured had a port of its own by {port}, and the command has no {port}' err
