@@ -364,8 +364,9 @@ tune_others() {
   expect 4 "$MPSWEEP" tune --device emulated --budget 60s -o r.jsonl \
     -- sh -c 'echo no configuration >&2; exit 3'
   holds '.verdict == "none" and .ended == "failed"' r.jsonl
-  [ "$(grep -c 'no configuration$' err)" -eq 1 ]
-  [ "$(grep -c ': failed: for the same reason$' err)" -ge 2 ]
+  # Not for each: where there are two processes the other one may be the first to end.
+  [ "$(grep -c 'no configuration$' err)" -ge 1 ]
+  [ "$(grep -c ': failed: for the same reason$' err)" -ge 1 ]
   points 'length >= 3 and length <= 5 and any(.mps) and any(.processes > 1) and any(.threads > 1)' r.jsonl
   [ "$(grep -c 'last words' out)" -eq 1 ]
   grep -q '^no layout was found that works; threads 1×1, .*: failed: .* exited with status 3 before it was ready; its last words: no configuration$' out
