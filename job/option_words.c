@@ -27,10 +27,10 @@ static const struct {
     {"replicas", "layout", "processes:N"},
     {"hybrid", "layout", "hybrid:PxT"},
     {"gpu", "device", NULL},
-    {"gpus", "device", NULL},
-    {"gpu-id", "device", NULL},
     {"emulated", "device", "emulated"},
     {"emulate", "device", "emulated"},
+    {"gpus", "device", NULL},
+    {"gpu-id", "device", NULL},
     {"time", "duration", NULL},
     {"seconds", "duration", NULL},
     {"runtime", "duration", NULL},
@@ -64,14 +64,6 @@ static const struct {
     {"kind", "figure", NULL},
 };
 
-/* The same for values of options. */
-static const char *const choices[][2] = {
-    {"docker", "compose"},
-    {"k8s", "kubernetes"},
-    {"sbatch", "slurm"},
-    {"shell", "env"},
-};
-
 const struct option_alias *option_alias_find(const char *name, char letter, unsigned command)
 {
     for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
@@ -82,14 +74,6 @@ const struct option_alias *option_alias_find(const char *name, char letter, unsi
             return alias;
     }
     return NULL;
-}
-
-const char *option_choice_meaning(const char *text)
-{
-    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
-        if (strcmp(choices[i][0], text) == 0)
-            return choices[i][1];
-    return text;
 }
 
 bool option_meaning(const char *name, unsigned command, char *out, size_t size)

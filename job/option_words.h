@@ -21,6 +21,3 @@ const struct option_alias *option_alias_find(const char *name, char letter, unsi
  * else the nearest name, as in "'--layout processes:N'". False: nothing is near, or an option that
  * only other commands have is nearer. */
 bool option_meaning(const char *name, unsigned command, char *out, size_t size);
-
-/* What a value that users try means where that is a choice, or the value itself. */
-const char *option_choice_meaning(const char *text);

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "common/text.h"
-#include "job/option_words.h"
 
 #define MOST_ITEMS 4096
 #define MIB (1 << 20)
@@ -111,13 +110,29 @@ static char *trimmed(char *text)
     return text;
 }
 
+/* Words that users try, and what they mean where that is a choice. */
+static const char *const meanings[][2] = {
+    {"docker", "compose"},
+    {"k8s", "kubernetes"},
+    {"sbatch", "slurm"},
+    {"shell", "env"},
+};
+
+static const char *meant_choice(const char *text)
+{
+    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
+        if (strcmp(meanings[i][0], text) == 0)
+            return meanings[i][1];
+    return text;
+}
+
 /* The choice that a mistyped word means, or NULL: one that begins with it, or at most half of its
  * letters are wrong, since choices are short, and 'far' does not mean 'near'. */
 static const char *nearest_choice(const struct option_choice *choices, const char *text)
 {
     const char *nearest = NULL;
     unsigned best = TEXT_NEAR + 1;
-    text = option_choice_meaning(text);
+    text = meant_choice(text);
     for (; choices && choices->word; choices++) {
         if (strlen(text) > 1 && strncmp(choices->word, text, strlen(text)) == 0)
             return choices->word;
