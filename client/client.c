@@ -47,11 +47,15 @@ static void fail_slot(struct shm_slot *slot, const char *text)
     client_tell_orchestrator();
 }
 
-/* What the process as a whole did wrong stands in its first slot. */
-static struct mpsweep *refuse(const char *text)
+void client_fail_process(const char *text)
 {
     client_complain(text);
     fail_slot(shm_slot_at(&client.shm, client.process, 0), text);
+}
+
+static struct mpsweep *refuse(const char *text)
+{
+    client_fail_process(text);
     return NULL;
 }
 

@@ -78,6 +78,9 @@ bool client_attach(void);
 
 void client_tell_orchestrator(void);
 
+/* What the process as a whole did wrong stands in its first slot. */
+void client_fail_process(const char *text);
+
 /*
  * hold.c: what comes between two assignments of a handle.
  */

@@ -37,8 +37,8 @@ struct call {
 #define CALLS_LOAD_OPTIONS_GIVEN jit, jit_values, jit_count, options, values, count
 
 /*
- * The functions, with parameters of the same sizes as in cuda.h: X(name for cuGetProcAddress(), what
- * the exported symbol adds to it, what that for the default streams of threads adds, kind,
+ * The functions, with parameters of the same sizes as in cuda.h: X(name for cuGetProcAddress(),
+ * what the exported symbol adds to it, what that for the default streams of threads adds, kind,
  * parameters, the same as arguments, kernel, bytes), and those that exist once: Y(name, kind,
  * parameters, arguments).
  */
@@ -57,18 +57,23 @@ struct call {
     X(cuStreamQuery, , _ptsz, CALL_POLL, (void *stream), (stream), NULL, 0)                        \
     X(cuLaunchHostFunc, , _ptsz, CALL_HOST, (void *stream, void *call, void *argument),            \
       (stream, call, argument), NULL, 0)                                                           \
-    X(cuMemcpyHtoD, _v2, _ptds, CALL_COPY_IN,                                                      \
-      (uint64_t to, const void *from, size_t bytes), (to, from, bytes), NULL, bytes)               \
+    X(cuStreamAddCallback, , _ptsz, CALL_HOST,                                                     \
+      (void *stream, void *call, void *argument, unsigned flags), (stream, call, argument, flags), \
+      NULL, 0)                                                                                     \
+    X(cuMemcpyHtoD, _v2, _ptds, CALL_COPY_IN, (uint64_t to, const void *from, size_t bytes),       \
+      (to, from, bytes), NULL, bytes)                                                              \
     X(cuMemcpyHtoDAsync, _v2, _ptsz, CALL_COPY_IN,                                                 \
       (uint64_t to, const void *from, size_t bytes, void *stream), (to, from, bytes, stream),      \
       NULL, bytes)                                                                                 \
     X(cuMemcpyDtoH, _v2, _ptds, CALL_COPY_OUT_WAIT, (void *to, uint64_t from, size_t bytes),       \
       (to, from, bytes), NULL, bytes)                                                              \
     X(cuMemcpyDtoHAsync, _v2, _ptsz, CALL_COPY_OUT,                                                \
-      (void *to, uint64_t from, size_t bytes, void *stream), (to, from, bytes, stream), NULL, bytes)
+      (void *to, uint64_t from, size_t bytes, void *stream), (to, from, bytes, stream), NULL,      \
+      bytes)
 
 #define CALLS_OF_CONTEXTS(Y)                                                                       \
     Y(cuCtxSynchronize, CALL_WAIT, (void *context), (context))                                     \
+    Y(cuCtxSynchronize_v2, CALL_WAIT, (void *context), (context))                                  \
     Y(cuEventSynchronize, CALL_WAIT, (void *event), (event))                                       \
     Y(cuEventQuery, CALL_POLL, (void *event), (event))                                             \
     Y(cuModuleLoad, CALL_LOAD, (void **module, const char *file), (module, file))                  \

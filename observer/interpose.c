@@ -83,10 +83,10 @@ static struct {
 
 static void decide(void)
 {
-    const char *text = getenv(OBSERVER_TICK_VARIABLE);
+    const char *text = getenv(OBSERVER_TICK_VARIABLE), *known = getenv(OBSERVER_KNOWN_VARIABLE);
     observer.watches = text && tick_parse(text, &observer.tick) &&
                        observer.tick.kind != TICK_NVTX && !has_client() &&
-                       watcher_open(&observer.tick);
+                       watcher_open(&observer.tick, known ? (unsigned)strtoul(known, NULL, 10) : 0);
 }
 
 static bool watches(void)
@@ -152,6 +152,7 @@ EXPORT EARLY __attribute__((optimize("O2"))) void *dlsym(void *restrict library,
 
 #define PER_THREAD 2    /* CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM */
 #define VERSION_2 12000 /* from which CUDA version on there is cuGetProcAddress_v2 */
+#define VERSION_3 13000 /* and cuCtxSynchronize_v2 */
 
 /* A function without a variant for threads is the same for both. */
 static int number_of(const char *name, int version, bool thread)
@@ -159,6 +160,8 @@ static int number_of(const char *name, int version, bool thread)
     int number = -1;
     if (strcmp(name, "cuGetProcAddress") == 0)
         return version >= VERSION_2 ? PLAIN_cuGetProcAddress_v2 : PLAIN_cuGetProcAddress;
+    if (strcmp(name, "cuCtxSynchronize") == 0 && version >= VERSION_3)
+        return PLAIN_cuCtxSynchronize_v2;
     for (int i = 0; i < NUMBERS; i++)
         if (strcmp(functions[i].name, name) == 0 && (number < 0 || functions[i].thread == thread))
             number = i;

@@ -8,8 +8,15 @@
 #define MARKS 64
 #define FEWEST_MARKS 4
 #define SLOW_NS (2 * NS_PER_S)
-/* And it must last: a library that tries out its kernels repeats itself as well. */
+/* And it must last: a library that tries out its kernels repeats itself as well, but without new
+ * input. */
 #define LASTING_NS NS_PER_S
+#define LASTING_WITHOUT_INPUT_NS (4 * NS_PER_S)
+/* Iterations vary where none of that has come about for that long. A few must be seen, and where
+ * there are larger inputs, those of FEW_BYTES begin none: a step's position, or its last word. */
+#define VARYING_NS (4 * NS_PER_S)
+#define VARYING_FEWEST 4
+#define FEW_BYTES 64
 /* The share of marks that must be like those a period before, and remain so. */
 #define ALIKE 0.95
 #define STILL_ALIKE 0.9
@@ -34,19 +41,24 @@ static bool near(uint64_t a, uint64_t b, uint64_t slack)
 /* Shapes grow a little from one iteration to the next, and with them what is launched. */
 static bool are_alike(const struct mark *a, const struct mark *b)
 {
-    return a->what == b->what && near(a->launches, b->launches, 2) && near(a->graphs, b->graphs, 0) &&
-           near(a->copies_in, b->copies_in, 1) && near(a->copies_out, b->copies_out, 1) &&
-           near(a->bytes_in, b->bytes_in, 64) && near(a->bytes_out, b->bytes_out, 64);
+    return a->what == b->what && near(a->launches, b->launches, 2) &&
+           near(a->graphs, b->graphs, 0) && near(a->copies_in, b->copies_in, 1) &&
+           near(a->copies_out, b->copies_out, 1) && near(a->bytes_in, b->bytes_in, 64) &&
+           near(a->bytes_out, b->bytes_out, 64);
 }
 
-/* The share of the last marks that are like those `length` before. */
+/* The share of the last marks that are like those `length` before; 0: it is less than STILL_ALIKE.
+ */
 static double match_of(const struct period *period, unsigned length, unsigned marks)
 {
-    unsigned alike = 0;
-    for (unsigned i = 1; i <= marks; i++)
-        alike += are_alike(mark_at(period, period->count - i),
-                           mark_at(period, period->count - i - length));
-    return (double)alike / marks;
+    unsigned unlike = 0;
+    for (unsigned i = 1; i <= marks; i++) {
+        unlike += !are_alike(mark_at(period, period->count - i),
+                             mark_at(period, period->count - i - length));
+        if (unlike > (1 - STILL_ALIKE) * marks)
+            return 0;
+    }
+    return 1 - (double)unlike / marks;
 }
 
 static uint64_t duration_of(const struct period *period, unsigned length, unsigned back)
@@ -68,6 +80,16 @@ static bool is_steady(const struct period *period, unsigned length)
     return (double)(most - least) <= STEADY * (double)most;
 }
 
+void mark_add(struct mark *sum, const struct mark *mark)
+{
+    sum->bytes_in += mark->bytes_in;
+    sum->bytes_out += mark->bytes_out;
+    sum->launches += mark->launches;
+    sum->graphs += mark->graphs;
+    sum->copies_in += mark->copies_in;
+    sum->copies_out += mark->copies_out;
+}
+
 /* The sum of the marks of an iteration, the last one or some before; at_ns: how long it took. */
 static struct mark iteration_of(const struct period *period, unsigned length, unsigned back)
 {
@@ -75,21 +97,14 @@ static struct mark iteration_of(const struct period *period, unsigned length, un
     uint64_t end = period->count - (uint64_t)back * length;
     if (length && end > length)
         sum.at_ns = duration_of(period, length, back);
-    for (unsigned i = 1; i <= length && i <= end; i++) {
-        const struct mark *mark = mark_at(period, end - i);
-        sum.bytes_in += mark->bytes_in;
-        sum.bytes_out += mark->bytes_out;
-        sum.launches += mark->launches;
-        sum.graphs += mark->graphs;
-        sum.copies_in += mark->copies_in;
-        sum.copies_out += mark->copies_out;
-    }
+    for (unsigned i = 1; i <= length && i <= end; i++)
+        mark_add(&sum, mark_at(period, end - i));
     return sum;
 }
 
 struct mark period_iteration(const struct period *period)
 {
-    return iteration_of(period, period->length, 0);
+    return period->varies ? period->mean : iteration_of(period, period->length, 0);
 }
 
 /* Input is copied in when an iteration begins, so that the mark before it ended one; of several
@@ -99,8 +114,8 @@ static uint64_t find_boundary(const struct period *period)
     uint64_t best = period->count - 1, most = 0;
     for (unsigned i = 0; i < period->length; i++) {
         uint64_t number = period->count - 1 - i;
-        const struct mark *after = mark_at(period, i == 0 ? number + 1 - period->length
-                                                          : number + 1);
+        const struct mark *after =
+            mark_at(period, i == 0 ? number + 1 - period->length : number + 1);
         if (after->bytes_in <= most)
             continue;
         most = after->bytes_in;
@@ -154,6 +169,77 @@ static bool candidate_lasts(struct period *period)
     return are_alike(&last, &period->first) || are_alike(&before, &period->first);
 }
 
+/* -- iterations that vary -------------------------------------------------------------------------
+ */
+
+static bool has_input(const struct mark *mark, uint64_t least)
+{
+    return mark->copies_in && mark->bytes_in >= least;
+}
+
+static void add_varying(struct varying *varying, const struct mark *mark, uint64_t least_input)
+{
+    struct mark *iteration = &varying->iteration;
+    mark_add(iteration, mark);
+    varying->marks += varying->ends > 0;
+    if (!has_input(mark, least_input))
+        return;
+    varying->last_ns = mark->at_ns;
+    if (varying->ends++ == 0) {
+        varying->first_ns = mark->at_ns;
+    } else {
+        mark_add(&varying->sum, iteration);
+        varying->alike += are_alike(iteration, &varying->last);
+    }
+    varying->last = *iteration;
+    *iteration = (struct mark){0};
+}
+
+static uint32_t mean_of(uint32_t sum, unsigned count)
+{
+    return (sum + count / 2) / count;
+}
+
+/* Whether an earlier process had iterations of as many calls. */
+static bool is_known(const struct period *period, const struct mark *iteration, unsigned marks)
+{
+    return period->known_calls && near(mark_calls(iteration) + marks, period->known_calls, 1);
+}
+
+static bool find_varying(struct period *period, uint64_t for_ns)
+{
+    bool large = period->varying[1].ends > VARYING_FEWEST;
+    const struct varying *varying = &period->varying[large];
+    const struct mark *sum = &varying->sum;
+    if (for_ns < LASTING_NS || varying->ends <= VARYING_FEWEST)
+        return false;
+    unsigned count = varying->ends - 1, marks = mean_of(varying->marks, count);
+    const struct mark mean = {
+        .at_ns = (varying->last_ns - varying->first_ns) / count,
+        .bytes_in = sum->bytes_in / count,
+        .bytes_out = sum->bytes_out / count,
+        .launches = mean_of(sum->launches, count),
+        .graphs = mean_of(sum->graphs, count),
+        .copies_in = mean_of(sum->copies_in, count),
+        .copies_out = mean_of(sum->copies_out, count),
+    };
+    if (for_ns < VARYING_NS && !is_known(period, &mean, marks))
+        return false;
+    period->mean = mean;
+    period->match = (double)varying->alike / count;
+    period->least_input = large ? FEW_BYTES + 1 : 0;
+    period->varies = true;
+    period->length = marks;
+    return true;
+}
+
+/* For how long what seems to be the period must have lasted. */
+static uint64_t lasting(const struct period *period)
+{
+    bool sure = period->first.copies_in || is_known(period, &period->first, period->candidate);
+    return sure ? LASTING_NS : LASTING_WITHOUT_INPUT_NS;
+}
+
 static bool find(struct period *period)
 {
     uint64_t now_ns = mark_at(period, period->count - 1)->at_ns;
@@ -164,8 +250,14 @@ static bool find(struct period *period)
         period->candidate_ns = mark_at(period, period->count - marks - length)->at_ns;
     }
     unsigned length = period->candidate;
-    if (!length || now_ns - period->candidate_ns < LASTING_NS || !is_steady(period, length))
+    if (!length)
+        return find_varying(period, now_ns - period->begun_ns);
+    if (now_ns - period->candidate_ns < lasting(period) || !is_steady(period, length))
         return false;
+    /* The first marks of a program, some of them odd, may have hidden a shorter one. */
+    unsigned marks = 0, shortest = find_candidate(period, &marks);
+    if (shortest)
+        length = shortest;
     period->length = length;
     period->boundary = find_boundary(period);
     period->unlike = period->looked_at = 0;
@@ -175,12 +267,15 @@ static bool find(struct period *period)
 static enum period_state go_on(struct period *period)
 {
     uint64_t number = period->count - 1;
+    if (period->varies)
+        return has_input(mark_at(period, number), period->least_input) ? PERIOD_BOUNDARY
+                                                                       : PERIOD_WITHIN;
     period->unlike += !are_alike(mark_at(period, number), mark_at(period, number - period->length));
     period->looked_at++;
     unsigned look = period->length > LOOK / 2 ? 2 * period->length : LOOK;
     if (period->looked_at >= look) {
         if (2 * period->unlike > period->looked_at) {
-            *period = (struct period){0};
+            period_begin(period, period->known_calls);
             return PERIOD_LOST;
         }
         period->match = 1 - (double)period->unlike / period->looked_at;
@@ -192,10 +287,16 @@ static enum period_state go_on(struct period *period)
     return PERIOD_BOUNDARY;
 }
 
+void period_begin(struct period *period, unsigned known_calls)
+{
+    *period = (struct period){.known_calls = known_calls};
+}
+
 enum period_state period_add(struct period *period, const struct mark *mark, bool every)
 {
     period->marks[period->count % PERIOD_MARKS] = *mark;
-    period->count++;
+    if (period->count++ == 0)
+        period->begun_ns = mark->at_ns;
     if (every) {
         period->length = 1;
         period->match = 1;
@@ -203,8 +304,12 @@ enum period_state period_add(struct period *period, const struct mark *mark, boo
     }
     if (period->length)
         return go_on(period);
+    add_varying(&period->varying[0], mark, 0);
+    add_varying(&period->varying[1], mark, FEW_BYTES + 1);
     if (!find(period))
         return PERIOD_UNKNOWN;
+    if (period->varies)
+        return go_on(period);
     if (period->boundary != period->count - 1)
         return PERIOD_WITHIN;
     period->boundary += period->length;

@@ -26,6 +26,15 @@ static inline bool mark_has_work(const struct mark *mark)
     return mark->launches || mark->graphs;
 }
 
+/* Adds what another mark has, but not when or of what kernel. */
+void mark_add(struct mark *sum, const struct mark *mark);
+
+/* All that it has. */
+static inline uint32_t mark_calls(const struct mark *mark)
+{
+    return mark->launches + mark->graphs + mark->copies_in + mark->copies_out;
+}
+
 enum period_state {
     PERIOD_UNKNOWN,  /* no period yet */
     PERIOD_WITHIN,   /* of an iteration */
@@ -33,20 +42,39 @@ enum period_state {
     PERIOD_LOST,     /* what was the period is no longer: it begins anew, as PERIOD_UNKNOWN */
 };
 
+/* Where nothing repeats for long, as with requests of different lengths, iterations vary: one ends
+ * with the first mark after an input. What is seen of them until then: */
+struct varying {
+    uint64_t first_ns, last_ns;  /* when one ended */
+    struct mark sum;             /* of those between */
+    struct mark iteration, last; /* so far, and the one before */
+    unsigned marks, ends, alike; /* marks in `sum`, and iterations that are like the one before */
+};
+
 struct period {
     struct mark marks[PERIOD_MARKS]; /* mark number i at i % PERIOD_MARKS */
     uint64_t count;                  /* of marks */
     unsigned length;                 /* marks in an iteration; 0: unknown */
+    bool varies;                     /* from one iteration to the next; `length` is the mean */
+    uint64_t least_input;            /* bytes, in the mark that ends one that varies */
+    struct varying varying[2];       /* any input ends one, or one of more than a few numbers */
+    unsigned known_calls;            /* of an iteration, with its marks; 0: unknown */
+    uint64_t begun_ns;               /* when the first mark was */
+    struct mark mean;                /* of iterations that vary */
     unsigned candidate;              /* a length that seems to be it */
     uint64_t candidate_ns;           /* since when */
     struct mark first;               /* what an iteration of it had then */
     uint64_t boundary;               /* number of the mark that ends the current iteration */
     unsigned unlike, looked_at;      /* marks since it was found */
-    double match;                    /* share of the marks that were like those a period before */
+    double match; /* share of the marks, or of iterations that vary, like those a period before */
 };
 
-/* Fine to use when all zero. Every mark is an iteration if `every` is set. */
+/* Begins anew. One that is all zero is fine to use where no calls are known. */
+void period_begin(struct period *period, unsigned known_calls);
+
+/* Every mark is an iteration if `every` is set. */
 enum period_state period_add(struct period *period, const struct mark *mark, bool every);
 
-/* What an iteration has, from the last one; at_ns is its duration. Known periods only. */
+/* What an iteration has, from the last one, or the mean of those that vary; at_ns is its duration.
+ * Known periods only. */
 struct mark period_iteration(const struct period *period);

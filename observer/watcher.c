@@ -16,8 +16,12 @@
 /* Once its iterations are known, for QUIET_ITERATIONS of them and a little longer. */
 #define QUIET_ITERATIONS 50
 #define QUIET_LEAST_NS (100 * NS_PER_MS)
-/* How often something must have been called before it stands for a wait. */
+/* How often something must have been called before it stands for a wait, and that must be that
+ * share of the calls that could. */
 #define STANDS_FOR_WAIT 64
+#define STANDS_SHARE 8
+/* A thread that has made none of the last marks does not wait for what it launches. */
+#define ITS_OWN_MARKS 256
 /* Ranges of NVTX before the first that counts. */
 #define FIRST_RANGES 3
 /* How often what is seen while no period is known is noted, in calls. */
@@ -37,15 +41,24 @@ struct watcher {
     bool quiet;            /* it was long ago */
     uint64_t ranges, all_calls;
     uint64_t calls[CALL_KINDS];
-    struct mark since; /* what there was since the last mark */
+    uint64_t marks;
+    struct mark since; /* what there was since the last mark, of threads that wait for none */
     struct period period;
 };
 
+/* The calling thread, as it contributes to a watcher. */
+static _Thread_local struct {
+    bool launched; /* since its last mark */
+    bool waits;    /* for what it launches */
+    uint64_t mark; /* of the watcher, when it made its last one */
+    struct mark since;
+} thread;
+
 static struct {
     struct tick tick;
+    unsigned known_calls;
     bool open, whole;
     _Atomic bool over;
-    _Atomic unsigned opened; /* handles */
     struct watcher process;
     pthread_mutex_t mutex;
     struct watcher *threads; /* so that they are reachable to the end */
@@ -53,13 +66,14 @@ static struct {
 
 static _Thread_local struct watcher *own;
 
-bool watcher_open(const struct tick *tick)
+bool watcher_open(const struct tick *tick, unsigned known_calls)
 {
     if (observer.open)
         return true;
     if (tick->kind == TICK_NONE || !client_attach())
         return false;
     observer.tick = *tick;
+    observer.known_calls = observer.process.period.known_calls = known_calls;
     observer.whole = client.shm.header->slots_most / shm_streams(client.shm.header) == 1;
     observer.open = true;
     return true;
@@ -77,6 +91,7 @@ struct watcher *watcher_of_thread(void)
     if (!own)
         return NULL;
     pthread_mutex_init(&own->mutex, NULL);
+    own->period.known_calls = observer.known_calls;
     pthread_mutex_lock(&observer.mutex);
     own->next = observer.threads;
     observer.threads = own;
@@ -89,11 +104,17 @@ bool watcher_is_over(void)
     return atomic_load_explicit(&observer.over, memory_order_relaxed);
 }
 
-/* -- what the orchestrator reads ------------------------------------------------------------------ */
+/* -- what the orchestrator reads ------------------------------------------------------------------
+ */
 
 static struct shm_process *record(void)
 {
     return shm_process_at(&client.shm, client.process);
+}
+
+static bool is_observed(void)
+{
+    return atomic_load(&record()->observer.state) == SHM_OBSERVED_ITERATION;
 }
 
 static void note(enum shm_observed state, const char *text)
@@ -139,6 +160,9 @@ static void append_count(struct text *text, enum call_kind kind, uint64_t count,
 
 static void note_calls(const struct watcher *watcher)
 {
+    /* Another process of the program may be further. */
+    if (is_observed())
+        return;
     char line[SHM_OBSERVER_WORDS] = "";
     struct text text = {.at = line, .size = sizeof line};
     for (int kind = CALL_LAUNCH; kind < CALL_KINDS; kind++)
@@ -161,38 +185,55 @@ static void note_iteration(const struct watcher *watcher)
     append_count(&text, CALL_GRAPH, iteration.graphs, 0);
     append_count(&text, CALL_COPY_IN, iteration.copies_in, iteration.bytes_in);
     append_count(&text, CALL_COPY_OUT, iteration.copies_out, iteration.bytes_out);
+    if (watcher->period.varies)
+        text_append(&text, " on average");
     struct shm_observer *out = &record()->observer;
-    out->calls = iteration.launches + iteration.graphs + iteration.copies_in +
-                 iteration.copies_out + watcher->period.length;
+    out->calls = mark_calls(&iteration) + watcher->period.length;
     out->match = observer.tick.kind == TICK_NVTX ? 1 : watcher->period.match;
     note(SHM_OBSERVED_ITERATION, line);
 }
 
-/* -- iterations ----------------------------------------------------------------------------------- */
+/* -- iterations -----------------------------------------------------------------------------------
+ */
 
-/* The program has opened handles itself: those count. */
-static bool reports_itself(void)
+static unsigned count_opened(void)
 {
-    unsigned slots = client.shm.header->slots_most;
-    if (atomic_load(&observer.opened) > 0)
-        return false;
-    for (unsigned i = 0; i < slots; i++)
-        if (atomic_load(&shm_slot_at(&client.shm, client.process, i)->opened) != SHM_OPENED_NOT)
-            return true;
-    return false;
+    unsigned opened = 0;
+    for (unsigned i = 0; i < client.shm.header->slots_most; i++)
+        opened +=
+            atomic_load(&shm_slot_at(&client.shm, client.process, i)->opened) != SHM_OPENED_NOT;
+    return opened;
+}
+
+/* Iterations for which the layout has no thread would not count. */
+static void refuse_more(unsigned slots)
+{
+    char text[192];
+    unsigned threads = slots / shm_streams(client.shm.header);
+    snprintf(
+        text, sizeof text,
+        "has more processes or threads with iterations than the %u thread%s of the layout, and "
+        "some would not count: give a layout with as many (-l hybrid:1x%u), or start fewer",
+        threads, threads == 1 ? "" : "s", threads + 1);
+    client_fail_process(text);
 }
 
 static bool open_handle(struct watcher *watcher)
 {
+    unsigned slots = client.shm.header->slots_most;
     pthread_mutex_lock(&observer.mutex);
-    bool itself = reports_itself();
-    if (itself)
+    unsigned opened = count_opened();
+    /* By the program, or by the observers of its processes. */
+    bool observed = is_observed();
+    bool over = opened > 0 && (!observed || opened == slots);
+    if (over)
         atomic_store(&observer.over, true);
-    else
-        atomic_fetch_add(&observer.opened, 1);
     pthread_mutex_unlock(&observer.mutex);
-    if (itself) {
-        note(SHM_OBSERVED_NOTHING, "");
+    if (over) {
+        if (observed)
+            refuse_more(slots);
+        else
+            note(SHM_OBSERVED_NOTHING, "");
         return false;
     }
     note_iteration(watcher);
@@ -231,14 +272,29 @@ static void lose(struct watcher *watcher)
     watcher->over_ns = clock_now_ns();
 }
 
+/* Whether the calling thread has marks of its own. */
+static bool waits_itself(const struct watcher *watcher)
+{
+    return thread.waits && watcher->marks - thread.mark < ITS_OWN_MARKS;
+}
+
+/* Where what the calling thread does belongs. */
+static struct mark *since_of(struct watcher *watcher)
+{
+    return waits_itself(watcher) ? &thread.since : &watcher->since;
+}
+
 static void add_mark(struct watcher *watcher, uint64_t what)
 {
     struct mark mark = watcher->since;
+    mark_add(&mark, &thread.since);
     mark.what = what;
     mark.at_ns = clock_now_ns();
-    watcher->since = (struct mark){0};
-    enum period_state state =
-        period_add(&watcher->period, &mark, observer.tick.kind != TICK_AUTO);
+    watcher->since = thread.since = (struct mark){0};
+    thread.waits = thread.launched;
+    thread.launched = false;
+    thread.mark = ++watcher->marks;
+    enum period_state state = period_add(&watcher->period, &mark, observer.tick.kind != TICK_AUTO);
     if (state == PERIOD_BOUNDARY)
         end(watcher);
     else if (state == PERIOD_LOST)
@@ -252,10 +308,12 @@ static enum call_kind choose_stand(const struct watcher *watcher)
 {
     static const enum call_kind kinds[] = {CALL_POLL, CALL_HOST, CALL_COPY_OUT, CALL_GRAPH,
                                            CALL_LAUNCH};
+    const uint64_t *calls = watcher->calls;
+    uint64_t most = calls[CALL_POLL] > calls[CALL_HOST] ? calls[CALL_POLL] : calls[CALL_HOST];
     if (!watcher->quiet)
         return CALL_WAIT;
     for (unsigned i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        if (watcher->calls[kinds[i]] >= STANDS_FOR_WAIT)
+        if (calls[kinds[i]] >= STANDS_FOR_WAIT && calls[kinds[i]] >= most / STANDS_SHARE)
             return kinds[i];
     return CALL_OTHER;
 }
@@ -265,10 +323,10 @@ static bool is_wait(enum call_kind kind)
     return kind == CALL_WAIT || kind == CALL_COPY_OUT_WAIT;
 }
 
-static bool is_mark(const struct watcher *watcher, const struct call *call)
+static bool is_mark(struct watcher *watcher, const struct call *call)
 {
     enum call_kind kind = call->kind;
-    bool worked = mark_has_work(&watcher->since);
+    bool worked = mark_has_work(since_of(watcher));
     switch (observer.tick.kind) {
     case TICK_SYNC:
         return worked && is_wait(kind);
@@ -310,13 +368,13 @@ static void look_for_waits(struct watcher *watcher, enum call_kind kind)
     if (watcher->period.length)
         lose(watcher);
     watcher->stands = stands;
-    watcher->period = (struct period){0};
+    period_begin(&watcher->period, observer.known_calls);
 }
 
 static void count(struct watcher *watcher, const struct call *call)
 {
     enum call_kind kind = call->kind;
-    struct mark *since = &watcher->since;
+    struct mark *since = since_of(watcher);
     watcher->calls[kind]++;
     if (watcher->wait_ns == 0)
         watcher->wait_ns = clock_now_ns();
@@ -324,9 +382,10 @@ static void count(struct watcher *watcher, const struct call *call)
         look_for_waits(watcher, kind);
     /* While it loads code it tries things out, or is not warm. */
     if (kind == CALL_LOAD && !watcher->period.length)
-        watcher->period = (struct period){0};
+        period_begin(&watcher->period, observer.known_calls);
     since->launches += kind == CALL_LAUNCH;
     since->graphs += kind == CALL_GRAPH;
+    thread.launched |= kind == CALL_LAUNCH || kind == CALL_GRAPH;
     if (kind == CALL_COPY_IN) {
         since->copies_in++;
         since->bytes_in += call->bytes;

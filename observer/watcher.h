@@ -2,6 +2,9 @@
  * Turns what a thread calls into iterations. Where the layout has one thread, a process has one
  * watcher, whichever of its threads calls; else each thread has its own.
  *
+ * Threads that launch and wait themselves, as those of a pool do, each have marks of their own,
+ * which are put in one row. What others launch or copy goes to the next mark of any.
+ *
  * A watcher learns first: it collects marks (observer/period.h) until iterations are known. Then it
  * opens a handle of the client, and every boundary ends an iteration and begins the next: there the
  * thread waits for the common start, for a planned start of an open loop, and at the end for
@@ -18,8 +21,9 @@
 struct watcher;
 
 /* Once, before any call of another function: what counts as an iteration, which must outlive all
- * calls. False: there is nothing to watch for, or no memory of mpsweep to write to. */
-bool watcher_open(const struct tick *tick);
+ * calls, and how many calls one has, as an observer found earlier (0: none has). False: there is
+ * nothing to watch for, or no memory of mpsweep to write to. */
+bool watcher_open(const struct tick *tick, unsigned known_calls);
 
 /* The calling thread's; NULL: it is not watched. */
 struct watcher *watcher_of_thread(void);

@@ -171,6 +171,13 @@ static bool has_opened(const struct supervisor *supervisor)
     return any;
 }
 
+/* enum shm_observed */
+static uint32_t observed_of(const struct supervisor *supervisor)
+{
+    const struct shm *shm = &supervisor->process.shm;
+    return atomic_load(&shm_process_at(shm, supervisor->process.index)->observer.state);
+}
+
 /* It has ended while it should have worked. */
 static void judge_early_end(const struct supervisor *supervisor)
 {
@@ -179,9 +186,14 @@ static void judge_early_end(const struct supervisor *supervisor)
     for (unsigned t = 0; t < slots_of(supervisor); t++)
         ready &= state_of(supervisor, t) != SHM_STATE_STARTING;
     const char *when = ready ? "before it was asked to stop" : "before it was ready";
+    bool done = WIFEXITED(supervisor->wait_status) && WEXITSTATUS(supervisor->wait_status) == 0;
+    uint32_t observed = observed_of(supervisor);
+    if (done && (ready ? observed == SHM_OBSERVED_ITERATION : observed == SHM_OBSERVED_CALLS))
+        when = ready ? "before it was asked to stop: it must go on until mpsweep ends it"
+                     : "before its iterations on the GPU were known, which takes seconds: it must "
+                       "go on until mpsweep ends it";
     /* As a script does that ignores that it cannot import the client. */
-    if (WIFEXITED(supervisor->wait_status) && WEXITSTATUS(supervisor->wait_status) == 0 && !ready &&
-        !has_opened(supervisor))
+    else if (done && !ready && !has_opened(supervisor))
         when = "before it was ready, without iterations on the GPU and without a call to "
                "mpsweep's client (import mpsweep, or mpsweep_open())";
     if (WIFEXITED(supervisor->wait_status))
@@ -346,21 +358,15 @@ static void become_orphan(struct supervisor *supervisor)
     plan(&supervisor->kill_ns, shm->header->settings.with_mps ? ORPHAN_MPS_MS : ORPHAN_MS);
 }
 
-/* One that does not know of us would never end by itself. */
-static bool is_observed(const struct supervisor *supervisor)
-{
-    const struct shm *shm = &supervisor->process.shm;
-    return atomic_load(&shm_process_at(shm, supervisor->process.index)->observer.state) ==
-           SHM_OBSERVED_ITERATION;
-}
-
 /* What is due by now. */
 static void go_on(struct supervisor *supervisor)
 {
     uint64_t now = clock_now_ns();
+    /* One that does not know of us would never end by itself. */
+    bool is_observed = observed_of(supervisor) == SHM_OBSERVED_ITERATION;
     if (!supervisor->settling && all_published(supervisor)) {
         supervisor->settling = true;
-        plan(&supervisor->terminate_ns, is_observed(supervisor) ? 0 : SETTLE_MS);
+        plan(&supervisor->terminate_ns, is_observed ? 0 : SETTLE_MS);
     }
     if (!supervisor->terminated && now >= supervisor->terminate_ns) {
         process_tree_signal(getpid(), SIGTERM);

@@ -89,8 +89,16 @@ void round_program_observed(const struct round *round)
         out->what[0] = '\0';
         return;
     }
-    out->calls = observer->calls;
+    out->calls = out->least_calls = out->most_calls = observer->calls;
     out->match = observer->match;
+    round->session->known_calls = observer->calls;
+    for (unsigned p = 1; p < point_processes(round->point); p++) {
+        observer = &shm_process_at(&round->shm, p)->observer;
+        if (atomic_load(&observer->state) != SHM_OBSERVED_ITERATION)
+            continue;
+        out->least_calls = observer->calls < out->least_calls ? observer->calls : out->least_calls;
+        out->most_calls = observer->calls > out->most_calls ? observer->calls : out->most_calls;
+    }
 }
 
 /* A program that does not report its iterations, and none were found. */

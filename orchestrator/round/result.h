@@ -77,6 +77,7 @@ struct round_worker {
 struct round_observed {
     char what[256]; /* "": the program has reported them */
     unsigned calls;
+    unsigned least_calls, most_calls; /* of all processes */
     double match; /* share of the waits that are like those of the iteration before */
 };
 

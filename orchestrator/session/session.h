@@ -20,6 +20,7 @@ struct session_trace {
 };
 
 struct session {
+    unsigned known_calls; /* of an iteration of a program that was observed; 0: none was yet */
     uint64_t files; /* open files that a process may have, before this program asked for more */
     bool emulated;  /* its numbers are not those of real GPUs */
     bool emulated_by_default; /* there was no driver, and the user named no device */

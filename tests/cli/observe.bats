@@ -63,6 +63,29 @@ COPIES="1 copy in of 65536 bytes, 1 copy out of 65536 bytes"
   takes "1 wait, 1 graph launch, $COPIES"
 }
 
+@test "threads of a pool make one row of iterations" {
+  observe 0 -l threads:1 -- "$UNAWARE" --threads 4 --kernels 12
+  takes "1 wait, 12 launches, $COPIES"
+}
+
+@test "requests of different lengths are iterations that vary" {
+  observe 0 -l processes:2 -- env -u MPSWEEP_PROCESS "$UNAWARE" --mode random
+  points 'all(measured and (.observed.iteration
+    | test("^1 wait, [0-9]+ launches, 1 copy in of [0-9]+ bytes, 1 copy out of [0-9]+ bytes on average$")))' r.jsonl
+}
+
+@test "processes whose iterations are unlike are warned of" {
+  observe 0 -l processes:2 -- sh -c 'exec "$0" --kernels $((10 + 50 * MPSWEEP_PROCESS))' "$UNAWARE"
+  points 'all(measured and any(.warnings[]; .kind == "iterations" and (.text | test("has 13 calls in one process and 63 in another"))))' r.jsonl
+}
+
+@test "processes that a program starts need threads of the layout" {
+  observe 0 -l hybrid:1x2 -- "$UNAWARE" --forks 1
+  points 'all(measured and all(.per_worker[]; .ips > 0))' r.jsonl
+  observe 2 -l processes:1 --duration 5 -- "$UNAWARE" --forks 1
+  points 'all(.error | test("^process 0 \\(unaware\\) has more processes or threads with iterations than the 1 thread of the layout, .*hybrid:1x2"))' r.jsonl
+}
+
 @test "several waits are an iteration, and the load of a model is none" {
   observe 0 -l threads:1 -- "$UNAWARE" --steps 5 --kernels 8 --weights 300
   takes "5 waits, 40 launches, $COPIES"
@@ -109,6 +132,8 @@ serves_the_rate() {
 @test "programs that end, hang or change while they are measured" {
   observe 2 -l processes:2 --duration 1 -- "$UNAWARE" --mode exit
   points 'all(.error | test("^process 1 .* exited with status 3 before it was "))' r.jsonl
+  observe 2 -l processes:2 --duration 1 -- "$UNAWARE" --mode done
+  points 'all(.error | test("^process 1 .* exited with status 0 before .* it must go on until mpsweep ends it"))' r.jsonl
   observe 2 -l processes:2 -- "$UNAWARE" --mode crash
   points 'all(.error | test("^process 1 .* was killed by signal 9 .* before it was "))' r.jsonl
   observe 2 -l processes:2 -- "$UNAWARE" --mode pipe

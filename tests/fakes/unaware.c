@@ -1,12 +1,14 @@
 /*
  * A program that uses the GPU in iterations and does not know mpsweep:
  *   unaware [--kernels N] [--steps N] [--bytes N] [--threads N]
- *           [--wait stream|context|event|poll|host|copy] [--lookup symbol|proc|linked] [--graph] [--weights N] [--range NAME] [--mode MODE]
+ *           [--wait stream|context|event|poll|host|copy] [--lookup symbol|proc|linked] [--graph] [--weights N] [--range NAME] [--forks N]
+ *           [--mode MODE]
  * It finds the driver by dlsym(), by cuGetProcAddress(), or among what it is linked with, as with
  * LD_PRELOAD. With a name an iteration is an NVTX range: of NVTX the program has the few functions that it needs.
  * An iteration copies in, waits --steps times for --kernels launches each, and copies out; a
- * millisecond later the next begins, so that few CPUs serve many such programs.
- * MODE, in process 1 of a layout only: exit, crash, hang, idle (no iteration ever), random (nothing
+ * millisecond later the next begins, so that few CPUs serve many such programs. With --forks N
+ * processes more do that.
+ * MODE, in process 1 of a layout only: exit, done (exit with status 0), crash, hang, idle (no iteration ever), random (nothing
  * repeats), change (of what it does, after 300 iterations), pipe (writes to a closed pipe).
  */
 #include <dlfcn.h>
@@ -54,7 +56,7 @@ static const char *const names[] = {
     "cuGraphInstantiateWithFlags", "cuGraphLaunch", "cuLaunchHostFunc"};
 
 static struct {
-    int kernels, steps, threads, graph, weights;
+    int kernels, steps, threads, graph, weights, forks;
     size_t bytes;
     const char *wait, *mode, *range, *lookup;
 } plan = {.kernels = 20, .steps = 1, .threads = 1, .bytes = 65536, .wait = "stream", .mode = "",
@@ -250,6 +252,8 @@ static void misbehave(unsigned long done)
         return;
     if (is("exit"))
         exit(3);
+    if (is("done"))
+        exit(0);
     if (is("crash"))
         raise(SIGKILL);
     while (is("hang"))
@@ -303,6 +307,7 @@ static void read_options(int argc, char **argv)
         {"wait", required_argument, NULL, 'w'},    {"graph", no_argument, NULL, 'g'},
         {"weights", required_argument, NULL, 'l'}, {"mode", required_argument, NULL, 'm'},
         {"range", required_argument, NULL, 'r'},   {"lookup", required_argument, NULL, 'o'},
+        {"forks", required_argument, NULL, 'f'},
         {NULL, 0, NULL, 0}};
     const char *number = getenv("MPSWEEP_PROCESS");
     for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
@@ -321,6 +326,8 @@ static void read_options(int argc, char **argv)
             plan.range = optarg;
         else if (option == 'o')
             plan.lookup = optarg;
+        else if (option == 'f')
+            plan.forks = (int)value;
         else if (option == 'g')
             plan.graph = 1;
         else if (option == 'l')
@@ -335,6 +342,8 @@ static void read_options(int argc, char **argv)
 int main(int argc, char **argv)
 {
     read_options(argc, argv);
+    for (int i = 0; i < plan.forks && fork() != 0; i++)
+        ;
     load_driver();
     if (plan.range)
         load_injection();

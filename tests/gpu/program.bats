@@ -52,3 +52,30 @@ QUICK=(--duration 0.3 --warmup 0.1 --precision 50 -q -o r.jsonl)
     python3 "$MPSWEEP_SOURCE_DIR/examples/program/serve_streams.py"
   points 'length == 4 and all(.status == "ok" and .throughput_ips > 0 and (.per_worker | all(.ips > 0)))' r.jsonl
 }
+
+# counts_as NAME MODULE: mpsweep measures that program of frameworks.py as the program itself does: an
+# iteration more or less than the program's would be off by a factor of two or more.
+counts_as() {
+  local counted
+  python3 -c "import $2" 2>/dev/null || { echo "# no $2 here: $1 is left out" >&3; return 0; }
+  rm -f r.jsonl own.*
+  expect 0 "$MPSWEEP" sweep "${QUICK[@]}" --duration 1 --rounds 1 --timeout 120 -l processes+mps:2 -- \
+    python3 "$MPSWEEP_SOURCE_DIR/tests/gpu/frameworks.py" "$1" "$PWD/own"
+  # What both count in the last second and a half.
+  counted=$(for file in own.*; do tail -n 6 "$file" | sort -n | sed -n 3p; done | awk '{sum += $1} END {print sum}')
+  echo "# $1: mpsweep $(points '.[0].throughput_ips' r.jsonl), the program $counted; $(points '.[0].observed.iteration' r.jsonl)" >&3
+  points "length == 1 and (.[0].throughput_ips / $counted | . > 0.7 and . < 1.4)" r.jsonl
+}
+
+@test "programs of other frameworks and habits count as they do themselves" {
+  real
+  export PYTHONDONTWRITEBYTECODE=1
+  counts_as jax_batches jax
+  counts_as jax_texts jax
+  counts_as cupy_spectra cupy
+  counts_as texts transformers
+  counts_as batches torch
+  counts_as pool torch
+  counts_as compiled torch
+  counts_as training torch
+}

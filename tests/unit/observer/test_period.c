@@ -143,7 +143,7 @@ static void test_launches_by_their_kernel(void **state)
     static const uint64_t kernels[] = {11, 22, 11, 33};
     unsigned boundaries = 0;
     (void)state;
-    for (int i = 0; i < 4000; i++) {
+    for (int i = 0; i < 10000; i++) {
         const struct mark mark = {
             .at_ns = (uint64_t)i * 500000, .launches = 1, .what = kernels[i % 4]};
         boundaries += period_add(&period, &mark, false) == PERIOD_BOUNDARY;
@@ -176,7 +176,7 @@ static void test_a_period_is_lost(void **state)
         lost += wait_for(launches = launches * 3 / 2 % 9973 + 1, 0, 0, 1000000) == PERIOD_LOST;
     assert_true(lost >= 1);
     for (int i = 0; i < 500; i++)
-        last = wait_for(50, 0, 64, 3000000);
+        last = wait_for(50, 64, 64, 3000000);
     assert_int_equal(last, PERIOD_BOUNDARY);
 }
 
@@ -191,6 +191,72 @@ static void test_one_odd_wait_among_many(void **state)
     }
     assert_int_equal(lost, 0);
     assert_true(boundaries >= 230);
+}
+
+/* A library that tries out its kernels takes no input; a program may not either. */
+static void test_without_input_it_must_last(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3900; i++)
+        assert_int_equal(wait_for(2, 0, 4, 1000000), PERIOD_UNKNOWN);
+    unsigned boundaries = 0;
+    for (int i = 0; i < 200; i++)
+        boundaries += wait_for(2, 0, 4, 1000000) == PERIOD_BOUNDARY;
+    assert_true(boundaries >= 90);
+    /* An earlier process had such iterations: two launches, a copy out and a wait. */
+    period_begin(&period, 4);
+    boundaries = 0;
+    for (int i = 0; i < 1300; i++)
+        boundaries += wait_for(2, 0, 4, 1000000) == PERIOD_BOUNDARY;
+    assert_true(boundaries >= 200);
+}
+
+static uint32_t draw(uint32_t *random, uint32_t below)
+{
+    *random = *random * 1664525 + 1013904223;
+    return (*random >> 8) % below;
+}
+
+/* Batches of any size. */
+static void test_each_request_is_another(void **state)
+{
+    uint32_t random = 7;
+    unsigned boundaries = 0;
+    (void)state;
+    for (int i = 0; i < 3900; i++) {
+        uint32_t size = 1 + draw(&random, 100);
+        assert_int_equal(wait_for(10 * size, 1024 * size, 4 * size, 1000000), PERIOD_UNKNOWN);
+    }
+    for (int i = 0; i < 200; i++) {
+        uint32_t size = 1 + draw(&random, 100);
+        boundaries += wait_for(10 * size, 1024 * size, 4 * size, 1000000) == PERIOD_BOUNDARY;
+    }
+    assert_true(boundaries >= 90);
+    assert_true(period.varies);
+    assert_int_equal(period.length, 1);
+    assert_true(period.match < 0.9);
+    struct mark iteration = period_iteration(&period);
+    assert_in_range(iteration.launches, 400, 600);
+    assert_int_equal(iteration.copies_in, 1);
+    assert_int_equal(iteration.at_ns, 1000000);
+}
+
+/* Words of a text: each step takes its number in and gives a word out, and a text begins with its
+ * prompt. */
+static void test_texts_of_any_length(void **state)
+{
+    uint32_t random = 3;
+    unsigned boundaries = 0, texts = 0;
+    (void)state;
+    for (int i = 0; i < 800; i++) {
+        texts += period.varies;
+        boundaries += wait_for(80, 400 + draw(&random, 4000), 8, 3000000) == PERIOD_BOUNDARY;
+        for (uint32_t word = 0, words = 4 + draw(&random, 16); word < words; word++)
+            boundaries += wait_for(40, 8, 8, 1000000) == PERIOD_BOUNDARY;
+    }
+    assert_true(texts > 200);
+    assert_in_range(boundaries, texts, texts + 1);
+    assert_in_range(period.length, 11, 14);
 }
 
 static void test_every_mark(void **state)
@@ -217,6 +283,9 @@ int main(void)
         cmocka_unit_test_setup(test_nothing_repeats, set_up),
         cmocka_unit_test_setup(test_a_period_is_lost, set_up),
         cmocka_unit_test_setup(test_one_odd_wait_among_many, set_up),
+        cmocka_unit_test_setup(test_without_input_it_must_last, set_up),
+        cmocka_unit_test_setup(test_each_request_is_another, set_up),
+        cmocka_unit_test_setup(test_texts_of_any_length, set_up),
         cmocka_unit_test_setup(test_every_mark, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

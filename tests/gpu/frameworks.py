@@ -1,0 +1,170 @@
+"""Programs of other frameworks, and of other habits, that know nothing of mpsweep.
+
+    python3 frameworks.py NAME FILE
+
+runs the one of that name for ever, and writes to FILE.PID, once a quarter of a second, how many
+iterations a second it has done itself.
+"""
+import os
+import random
+import sys
+import time
+
+
+class Rate:
+    """What the program counts."""
+
+    def __init__(self, path):
+        self.file = open(f"{path}.{os.getpid()}", "w", buffering=1)
+        self.count, self.since = 0, time.monotonic()
+
+    def tick(self):
+        self.count += 1
+        now = time.monotonic()
+        if now - self.since > 0.25:
+            self.file.write(f"{self.count / (now - self.since):.2f}\n")
+            self.count, self.since = 0, now
+
+
+def forever(rate, iterate):
+    while True:
+        iterate()
+        rate.tick()
+
+
+def jax_batches(rate):
+    """JAX copies and waits in threads of its own."""
+    os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+    layers = [jax.random.normal(jax.random.PRNGKey(i), (1024, 1024)) * 0.03 for i in range(8)]
+
+    @jax.jit
+    def answer(x):
+        for layer in layers:
+            x = jnp.maximum(x @ layer, 0)
+        return x.sum(1)
+
+    batch = np.ones((64, 1024), dtype=np.float32)
+    forever(rate, lambda: np.asarray(answer(jnp.asarray(batch))))
+
+
+def jax_texts(rate):
+    """Texts of any length: a small copy in and out for each word."""
+    os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+    layer = jax.random.normal(jax.random.PRNGKey(0), (512, 512)) * 0.04
+
+    @jax.jit
+    def step(state, word):
+        for _ in range(4):
+            state = jnp.tanh(state @ layer)
+        return state, jnp.argmax(state[:, :64], axis=1) + word
+
+    def text():
+        state = jnp.asarray(np.random.rand(4, 512).astype(np.float32))
+        word = jnp.zeros(4, jnp.int32)
+        for _ in range(random.randint(8, 24)):
+            state, word = step(state, word)
+            int(word[0])
+
+    forever(rate, text)
+
+
+def cupy_spectra(rate):
+    """CuPy and cuFFT."""
+    import cupy
+    import numpy
+    signals = numpy.random.rand(32, 65536).astype(numpy.complex64)
+    forever(rate, lambda: cupy.asnumpy(cupy.abs(cupy.fft.fft(cupy.asarray(signals))).max(axis=1)))
+
+
+def texts(rate):
+    """A language model of transformers, with prompts and answers of any length."""
+    import torch
+    import transformers
+    transformers.logging.set_verbosity_error()
+    model = transformers.GPT2LMHeadModel(transformers.GPT2Config(
+        n_layer=2, n_embd=128, n_head=4, vocab_size=2000)).cuda().half().eval()
+
+    def answer():
+        prompt = torch.randint(0, 2000, (2, random.choice((8, 16, 40)))).cuda()
+        model.generate(prompt, max_new_tokens=random.randint(4, 12), do_sample=True,
+                       pad_token_id=0).tolist()
+
+    with torch.no_grad():
+        forever(rate, answer)
+
+
+def batches(rate):
+    """Batches of any size."""
+    import torch
+    model = layers(torch, 512)
+    with torch.inference_mode():
+        forever(rate, lambda: model(torch.randn(random.randint(1, 64), 512).half().to("cuda"))
+                .float().mean(1).cpu())
+
+
+def pool(rate):
+    """Four threads that serve one queue."""
+    from concurrent.futures import ThreadPoolExecutor
+    import torch
+    model = layers(torch, 512)
+
+    def serve(_):
+        with torch.inference_mode():
+            return model(torch.randn(32, 512).half().cuda()).argmax(1).cpu()
+
+    with ThreadPoolExecutor(4) as executor:
+        while True:
+            for _ in executor.map(serve, range(16)):
+                rate.tick()
+
+
+def compiled(rate):
+    """torch.compile, which makes a graph."""
+    import torch
+    model = torch.compile(layers(torch, 512), mode="reduce-overhead")
+    batch = torch.randn(32, 512).half().pin_memory()
+    with torch.inference_mode():
+        forever(rate, lambda: model(batch.cuda(non_blocking=True)).float().cpu())
+
+
+def training(rate):
+    """Ten steps for each look at the loss, with processes that load the data."""
+    import torch
+    from torch.utils.data import DataLoader, TensorDataset
+    data = DataLoader(TensorDataset(torch.randn(8192, 256), torch.randint(0, 10, (8192,))),
+                      batch_size=128, num_workers=2, persistent_workers=True, shuffle=True)
+    model = torch.nn.Sequential(torch.nn.Linear(256, 512), torch.nn.ReLU(),
+                                torch.nn.Linear(512, 10)).cuda()
+    optimizer = torch.optim.AdamW(model.parameters())
+    steps = 0
+    while True:
+        for x, y in data:
+            loss = torch.nn.functional.cross_entropy(model(x.cuda()), y.cuda())
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            steps += 1
+            if steps % 10 == 0:
+                loss.item()
+                rate.tick()
+
+
+def layers(torch, width):
+    return torch.nn.Sequential(*[torch.nn.Sequential(
+        torch.nn.Linear(width, width), torch.nn.ReLU()) for _ in range(8)]).cuda().half()
+
+
+def main():
+    programs = {function.__name__: function for function in (
+        jax_batches, jax_texts, cupy_spectra, texts, batches, pool, compiled, training)}
+    programs[sys.argv[1]](Rate(sys.argv[2]))
+
+
+if __name__ == "__main__":
+    main()
