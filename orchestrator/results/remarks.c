@@ -50,6 +50,7 @@ static void add_stalled(struct text *text, const json_t *stalled)
 /* With an interval as wide the window is not what is wrong, where one as long would be needed. */
 #define HOPELESS_REL 0.5
 #define HOPELESS_S 600.0
+#define HOPELESS_ROUNDS 50.0
 
 double table_percent_up(double share)
 {
@@ -98,7 +99,9 @@ static void add_unconverged_closed(struct text *text, const json_t *point)
     if (left > 0)
         return;
     /* Records that were joined may have more than what was advised before. */
-    if (needed > (double)done)
+    if (needed > HOPELESS_ROUNDS)
+        text_append(text, ": look for other work on the CPUs, or give a longer --duration");
+    else if (needed > (double)done)
         text_append(text, ": give --rounds %.0f", needed);
     else if (reached > HOPELESS_REL && number_at(interval, "needs_s") > HOPELESS_S)
         text_append(text, ": look for other work on the CPUs, or give --rounds 5");

@@ -372,7 +372,12 @@ worker_without() {
 
   expect 0 "$MPSWEEP" sweep --device emulated --kernels 5 -l threads:2 --duration 0.5 --warmup 0.05 \
     --max-duration 0.5 --precision 0.01 --rounds 2 -q -o two.jsonl
-  grep -Eq '  unconverged: ±[0-9.e+]+% after 2 rounds: give --rounds [0-9]+$' out
+  jq -c 'if .type == "point" then .interval.needs_rounds = 50 else . end' two.jsonl >some.jsonl
+  expect 0 "$MPSWEEP" export some.jsonl
+  grep -Eq '  unconverged: ±[0-9.e+]+% after 2 rounds: give --rounds 50$' out
+  jq -c 'if .type == "point" then .interval.needs_rounds = 696 else . end' two.jsonl >many.jsonl
+  expect 0 "$MPSWEEP" export many.jsonl
+  grep -Eq '  unconverged: ±[0-9.e+]+% after 2 rounds: look for other work on the CPUs, or give a longer --duration$' out
   points 'all(.interval | .method == "between rounds" and .between_rounds_rel >= 0
     and .needs_rounds > 2 and (has("needs_s") | not))' two.jsonl
 }
