@@ -47,7 +47,8 @@ static void add_stalled(struct text *text, const json_t *stalled)
                 number_at(stalled, "seconds"));
 }
 
-/* With an interval as wide the window is not what is wrong, where one as long would be needed. */
+/* With an interval as wide the window is not what is wrong, where one as long would be needed; nor
+ * is the number of rounds, where as many would be. */
 #define HOPELESS_REL 0.5
 #define HOPELESS_S 600.0
 #define HOPELESS_ROUNDS 50.0
