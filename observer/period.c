@@ -15,6 +15,7 @@
 /* Iterations vary where none of that has come about for that long. A few must be seen, and where
  * there are larger inputs, those of FEW_BYTES begin none: a step's position, or its last word. */
 #define VARYING_NS (4 * NS_PER_S)
+#define VARYING_LONGEST_NS (32 * NS_PER_S)
 #define VARYING_FEWEST 4
 #define FEW_BYTES 64
 /* The share of marks that must be like those a period before, and remain so. */
@@ -211,7 +212,11 @@ static bool find_varying(struct period *period, uint64_t for_ns)
     bool large = period->varying[1].ends > VARYING_FEWEST;
     const struct varying *varying = &period->varying[large];
     const struct mark *sum = &varying->sum;
-    if (for_ns < LASTING_NS || varying->ends <= VARYING_FEWEST)
+    bool ends = varying->last_ns == mark_at(period, period->count - 1)->at_ns;
+    if (!ends || for_ns < LASTING_NS || varying->ends <= VARYING_FEWEST)
+        return false;
+    /* More of the larger inputs may come. */
+    if (!large && period->varying[1].ends > 1 && for_ns < VARYING_LONGEST_NS)
         return false;
     unsigned count = varying->ends - 1, marks = mean_of(varying->marks, count);
     const struct mark mean = {
@@ -223,7 +228,8 @@ static bool find_varying(struct period *period, uint64_t for_ns)
         .copies_in = mean_of(sum->copies_in, count),
         .copies_out = mean_of(sum->copies_out, count),
     };
-    if (for_ns < VARYING_NS && !is_known(period, &mean, marks))
+    bool unlike = 2 * varying->alike < count;
+    if (for_ns < VARYING_NS && !(unlike && is_known(period, &mean, marks)))
         return false;
     period->mean = mean;
     period->match = (double)varying->alike / count;
@@ -256,7 +262,7 @@ static bool find(struct period *period)
         return false;
     /* The first marks of a program, some of them odd, may have hidden a shorter one. */
     unsigned marks = 0, shortest = find_candidate(period, &marks);
-    if (shortest)
+    if (shortest && shortest < length)
         length = shortest;
     period->length = length;
     period->boundary = find_boundary(period);

@@ -16,12 +16,15 @@
 /* Once its iterations are known, for QUIET_ITERATIONS of them and a little longer. */
 #define QUIET_ITERATIONS 50
 #define QUIET_LEAST_NS (100 * NS_PER_MS)
-/* How often something must have been called before it stands for a wait, and that must be that
- * share of the calls that could. */
+/* How often something must have been called before it stands for a wait; and polls stand for one
+ * only where they are at least that share of the host functions, or the other way round. */
 #define STANDS_FOR_WAIT 64
 #define STANDS_SHARE 8
-/* A thread that has made none of the last marks does not wait for what it launches. */
-#define ITS_OWN_MARKS 256
+/* A thread that waits more than IDLE_IN_A_ROW times without a launch between waits for those of
+ * others. After IDLE_MOST such waits with nothing launched, it is the threads that have marks of
+ * their own whose launches it waits for. */
+#define IDLE_IN_A_ROW 16
+#define IDLE_MOST 64
 /* Ranges of NVTX before the first that counts. */
 #define FIRST_RANGES 3
 /* How often what is seen while no period is known is noted, in calls. */
@@ -41,16 +44,19 @@ struct watcher {
     bool quiet;            /* it was long ago */
     uint64_t ranges, all_calls;
     uint64_t calls[CALL_KINDS];
-    uint64_t marks;
-    struct mark since; /* what there was since the last mark, of threads that wait for none */
+    uint64_t idle; /* waits of threads that wait for others, while nothing seemed to be launched */
+    struct mark
+        since; /* what there was since the last mark, but for threads with marks of their own */
     struct period period;
 };
 
 /* The calling thread, as it contributes to a watcher. */
 static _Thread_local struct {
     bool launched; /* since its last mark */
-    bool waits;    /* for what it launches */
-    uint64_t mark; /* of the watcher, when it made its last one */
+    bool waits;    /* for what it launches: it has marks of its own */
+    bool shares;   /* others wait for what it launches: it has none, for good */
+    unsigned idle; /* its waits in a row without a launch */
+    uint64_t seen; /* the watcher's idle waits, at its last mark */
     struct mark since;
 } thread;
 
@@ -117,14 +123,20 @@ static bool is_observed(void)
     return atomic_load(&record()->observer.state) == SHM_OBSERVED_ITERATION;
 }
 
+/* What another thread or process of the program has found stays. */
 static void note(enum shm_observed state, const char *text)
 {
     struct shm_observer *out = &record()->observer;
+    bool found = state == SHM_OBSERVED_ITERATION || state == SHM_OBSERVED_NOTHING;
     pthread_mutex_lock(&observer.mutex);
-    uint32_t next = atomic_load(&out->words_at) + 1;
-    text_printable(text, strlen(text), out->words[next % 2], sizeof out->words[0]);
-    atomic_store_explicit(&out->words_at, next, memory_order_release);
-    atomic_store_explicit(&out->state, state, memory_order_release);
+    if (found || !is_observed()) {
+        uint32_t next = atomic_load(&out->words_at) + 1, before = atomic_load(&out->state);
+        text_printable(text, strlen(text), out->words[next % 2], sizeof out->words[0]);
+        atomic_store_explicit(&out->words_at, next, memory_order_release);
+        while ((found || before != SHM_OBSERVED_ITERATION) &&
+               !atomic_compare_exchange_weak(&out->state, &before, (uint32_t)state))
+            ;
+    }
     pthread_mutex_unlock(&observer.mutex);
 }
 
@@ -160,9 +172,6 @@ static void append_count(struct text *text, enum call_kind kind, uint64_t count,
 
 static void note_calls(const struct watcher *watcher)
 {
-    /* Another process of the program may be further. */
-    if (is_observed())
-        return;
     char line[SHM_OBSERVER_WORDS] = "";
     struct text text = {.at = line, .size = sizeof line};
     for (int kind = CALL_LAUNCH; kind < CALL_KINDS; kind++)
@@ -272,16 +281,16 @@ static void lose(struct watcher *watcher)
     watcher->over_ns = clock_now_ns();
 }
 
-/* Whether the calling thread has marks of its own. */
-static bool waits_itself(const struct watcher *watcher)
-{
-    return thread.waits && watcher->marks - thread.mark < ITS_OWN_MARKS;
-}
-
 /* Where what the calling thread does belongs. */
 static struct mark *since_of(struct watcher *watcher)
 {
-    return waits_itself(watcher) ? &thread.since : &watcher->since;
+    if (thread.waits && watcher->idle - thread.seen > IDLE_MOST) {
+        thread.waits = false;
+        thread.shares = true;
+        mark_add(&watcher->since, &thread.since);
+        thread.since = (struct mark){0};
+    }
+    return thread.waits ? &thread.since : &watcher->since;
 }
 
 static void add_mark(struct watcher *watcher, uint64_t what)
@@ -291,9 +300,9 @@ static void add_mark(struct watcher *watcher, uint64_t what)
     mark.what = what;
     mark.at_ns = clock_now_ns();
     watcher->since = thread.since = (struct mark){0};
-    thread.waits = thread.launched;
+    thread.waits = thread.launched && !thread.shares;
     thread.launched = false;
-    thread.mark = ++watcher->marks;
+    thread.seen = watcher->idle;
     enum period_state state = period_add(&watcher->period, &mark, observer.tick.kind != TICK_AUTO);
     if (state == PERIOD_BOUNDARY)
         end(watcher);
@@ -323,26 +332,36 @@ static bool is_wait(enum call_kind kind)
     return kind == CALL_WAIT || kind == CALL_COPY_OUT_WAIT;
 }
 
+/* Whether a call may end what was launched before. */
+static bool may_end(const struct watcher *watcher, enum call_kind kind)
+{
+    if (observer.tick.kind == TICK_COPY_OUT)
+        return kind == CALL_COPY_OUT || kind == CALL_COPY_OUT_WAIT;
+    bool waits = observer.tick.kind == TICK_SYNC || watcher->stands == CALL_WAIT;
+    return waits ? is_wait(kind) : kind == watcher->stands;
+}
+
 static bool is_mark(struct watcher *watcher, const struct call *call)
 {
-    enum call_kind kind = call->kind;
-    bool worked = mark_has_work(since_of(watcher));
     switch (observer.tick.kind) {
-    case TICK_SYNC:
-        return worked && is_wait(kind);
     case TICK_GRAPH:
-        return kind == CALL_GRAPH;
-    case TICK_COPY_OUT:
-        return worked && (kind == CALL_COPY_OUT || kind == CALL_COPY_OUT_WAIT);
+        return call->kind == CALL_GRAPH;
     case TICK_KERNEL:
         return call->named;
     case TICK_NONE:
     case TICK_NVTX:
         return false;
+    case TICK_SYNC:
+    case TICK_COPY_OUT:
     case TICK_AUTO:
         break;
     }
-    return worked && (watcher->stands == CALL_WAIT ? is_wait(kind) : kind == watcher->stands);
+    if (!may_end(watcher, call->kind))
+        return false;
+    if (mark_has_work(&thread.since) || mark_has_work(&watcher->since))
+        return true;
+    watcher->idle += ++thread.idle > IDLE_IN_A_ROW;
+    return false;
 }
 
 /* How long a thread may go without a wait. */
@@ -385,7 +404,10 @@ static void count(struct watcher *watcher, const struct call *call)
         period_begin(&watcher->period, observer.known_calls);
     since->launches += kind == CALL_LAUNCH;
     since->graphs += kind == CALL_GRAPH;
-    thread.launched |= kind == CALL_LAUNCH || kind == CALL_GRAPH;
+    if (kind == CALL_LAUNCH || kind == CALL_GRAPH) {
+        thread.launched = true;
+        thread.idle = 0;
+    }
     if (kind == CALL_COPY_IN) {
         since->copies_in++;
         since->bytes_in += call->bytes;

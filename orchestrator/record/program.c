@@ -13,7 +13,7 @@ void record_add_observed(json_t *record, const struct round_result *result)
     json_object_set_new(record, "observed",
                         json_pack("{s:s, s:i, s:f}", "iteration", observed->what, "calls",
                                   (int)observed->calls, "alike", observed->match));
-    if (observed->most_calls >= UNLIKE * observed->least_calls)
+    if (observed->least_calls > 0 && observed->most_calls >= UNLIKE * observed->least_calls)
         warnings_add(warnings_of(record), "iterations",
                      "an iteration has %u calls in one process and %u in another, and the "
                      "throughput adds up both: if the processes do the same work, give what ends "

@@ -91,7 +91,6 @@ void round_program_observed(const struct round *round)
     }
     out->calls = out->least_calls = out->most_calls = observer->calls;
     out->match = observer->match;
-    round->session->known_calls = observer->calls;
     for (unsigned p = 1; p < point_processes(round->point); p++) {
         observer = &shm_process_at(&round->shm, p)->observer;
         if (atomic_load(&observer->state) != SHM_OBSERVED_ITERATION)
@@ -99,6 +98,9 @@ void round_program_observed(const struct round *round)
         out->least_calls = observer->calls < out->least_calls ? observer->calls : out->least_calls;
         out->most_calls = observer->calls > out->most_calls ? observer->calls : out->most_calls;
     }
+    /* Of processes that agree. */
+    if (out->most_calls < 2 * out->least_calls)
+        round->session->known_calls = out->calls;
 }
 
 /* A program that does not report its iterations, and none were found. */

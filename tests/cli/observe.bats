@@ -63,8 +63,10 @@ COPIES="1 copy in of 65536 bytes, 1 copy out of 65536 bytes"
   takes "1 wait, 1 graph launch, $COPIES"
 }
 
-@test "threads of a pool make one row of iterations" {
+@test "threads of a pool make one row of iterations, and one may wait for another" {
   observe 0 -l threads:1 -- "$UNAWARE" --threads 4 --kernels 12
+  takes "1 wait, 12 launches, $COPIES"
+  observe 0 -l threads:1 -- "$UNAWARE" --wait other --kernels 12
   takes "1 wait, 12 launches, $COPIES"
 }
 
@@ -105,6 +107,7 @@ COPIES="1 copy in of 65536 bytes, 1 copy out of 65536 bytes"
 @test "ranges of NVTX" {
   observe 0 -l threads:1 --tick nvtx:answer -- "$UNAWARE" --steps 3 --range answer
   takes "NVTX range 'answer'"
+  points 'all(.warnings | map(select(.kind == "iterations")) | length == 0)' r.jsonl
   observe 2 -l threads:1 --tick nvtx:answer --timeout 4 -- "$UNAWARE" --range other
   points 'all(.error | test("did not report that it is ready"))' r.jsonl
 }

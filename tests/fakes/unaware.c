@@ -1,7 +1,7 @@
 /*
  * A program that uses the GPU in iterations and does not know mpsweep:
  *   unaware [--kernels N] [--steps N] [--bytes N] [--threads N]
- *           [--wait stream|context|event|poll|host|copy] [--lookup symbol|proc|linked] [--graph] [--weights N] [--range NAME] [--forks N]
+ *           [--wait stream|context|event|poll|host|other] [--lookup symbol|proc|linked] [--graph] [--weights N] [--range NAME] [--forks N]
  *           [--mode MODE]
  * It finds the driver by dlsym(), by cuGetProcAddress(), or among what it is linked with, as with
  * LD_PRELOAD. With a name an iteration is an NVTX range: of NVTX the program has the few functions that it needs.
@@ -156,10 +156,14 @@ static void await_host(struct worker *worker)
     sem_destroy(&semaphore);
 }
 
+static void await_by_other(struct worker *worker);
+
 static void await(struct worker *worker)
 {
     if (strcmp(plan.wait, "host") == 0) {
         await_host(worker);
+    } else if (strcmp(plan.wait, "other") == 0) {
+        await_by_other(worker);
     } else if (strcmp(plan.wait, "context") == 0) {
         CALL(cuCtxSynchronize);
     } else if (strcmp(plan.wait, "event") == 0) {
@@ -171,6 +175,39 @@ static void await(struct worker *worker)
     } else {
         CALL(cuStreamSynchronize, worker->stream);
     }
+}
+
+/* Another thread waits, but for the first time. */
+static struct worker *awaited;
+static sem_t launched, ended;
+
+static void *await_for_others(void *unused)
+{
+    CALL(cuCtxSetCurrent, context);
+    for (;;) {
+        while (sem_wait(&launched) != 0)
+            ;
+        CALL(cuStreamSynchronize, awaited->stream);
+        sem_post(&ended);
+    }
+    return unused;
+}
+
+static void await_by_other(struct worker *worker)
+{
+    pthread_t thread;
+    if (!awaited) {
+        awaited = worker;
+        CALL(cuStreamSynchronize, worker->stream);
+        sem_init(&launched, 0, 0);
+        sem_init(&ended, 0, 0);
+        if (pthread_create(&thread, NULL, await_for_others, NULL) != 0)
+            exit(6);
+        return;
+    }
+    sem_post(&launched);
+    while (sem_wait(&ended) != 0)
+        ;
 }
 
 /* -- NVTX: the tables that its header makes, with numbers as there ------------------------------ */

@@ -124,6 +124,31 @@ def pool(rate):
                 rate.tick()
 
 
+def stages(rate):
+    """One thread launches, and another one waits."""
+    import queue
+    import threading
+    import torch
+    model = layers(torch, 512)
+    batch = torch.randn(32, 512).half().pin_memory()
+    launched = queue.Queue(2)
+
+    def answer():
+        while True:
+            event, result = launched.get()
+            event.synchronize()
+            result.sum()
+            rate.tick()
+
+    threading.Thread(target=answer, daemon=True).start()
+    with torch.inference_mode():
+        while True:
+            result = model(batch.cuda(non_blocking=True)).to("cpu", non_blocking=True)
+            event = torch.cuda.Event()
+            event.record()
+            launched.put((event, result))
+
+
 def compiled(rate):
     """torch.compile, which makes a graph."""
     import torch
@@ -162,7 +187,7 @@ def layers(torch, width):
 
 def main():
     programs = {function.__name__: function for function in (
-        jax_batches, jax_texts, cupy_spectra, texts, batches, pool, compiled, training)}
+        jax_batches, jax_texts, cupy_spectra, texts, batches, pool, stages, compiled, training)}
     programs[sys.argv[1]](Rate(sys.argv[2]))
 
 

@@ -57,25 +57,23 @@ QUICK=(--duration 0.3 --warmup 0.1 --precision 50 -q -o r.jsonl)
 # iteration more or less than the program's would be off by a factor of two or more.
 counts_as() {
   local counted
-  python3 -c "import $2" 2>/dev/null || { echo "# no $2 here: $1 is left out" >&3; return 0; }
-  rm -f r.jsonl own.*
+  real
+  python3 -c "import $2" 2>/dev/null || skip "no $2 here"
+  export PYTHONDONTWRITEBYTECODE=1
   expect 0 "$MPSWEEP" sweep "${QUICK[@]}" --duration 1 --rounds 1 --timeout 120 -l processes+mps:2 -- \
     python3 "$MPSWEEP_SOURCE_DIR/tests/gpu/frameworks.py" "$1" "$PWD/own"
   # What both count in the last second and a half.
   counted=$(for file in own.*; do tail -n 6 "$file" | sort -n | sed -n 3p; done | awk '{sum += $1} END {print sum}')
-  echo "# $1: mpsweep $(points '.[0].throughput_ips' r.jsonl), the program $counted; $(points '.[0].observed.iteration' r.jsonl)" >&3
+  echo "# $1: mpsweep $(jq -r 'select(.layout) | "\(.throughput_ips)/s, \(.observed.iteration)"' r.jsonl); the program $counted/s" >&3
   points "length == 1 and (.[0].throughput_ips / $counted | . > 0.7 and . < 1.4)" r.jsonl
 }
 
-@test "programs of other frameworks and habits count as they do themselves" {
-  real
-  export PYTHONDONTWRITEBYTECODE=1
-  counts_as jax_batches jax
-  counts_as jax_texts jax
-  counts_as cupy_spectra cupy
-  counts_as texts transformers
-  counts_as batches torch
-  counts_as pool torch
-  counts_as compiled torch
-  counts_as training torch
-}
+@test "JAX, which copies and waits in threads of its own" { counts_as jax_batches jax; }
+@test "JAX, with texts of any length" { counts_as jax_texts jax; }
+@test "CuPy and cuFFT" { counts_as cupy_spectra cupy; }
+@test "a language model of transformers, with texts of any length" { counts_as texts transformers; }
+@test "batches of any size" { counts_as batches torch; }
+@test "threads of a pool" { counts_as pool torch; }
+@test "a thread that launches, and another one that waits" { counts_as stages torch; }
+@test "a model of torch.compile" { counts_as compiled torch; }
+@test "training, which looks at the loss each ten steps" { counts_as training torch; }

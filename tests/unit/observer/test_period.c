@@ -259,6 +259,60 @@ static void test_texts_of_any_length(void **state)
     assert_in_range(period.length, 11, 14);
 }
 
+/* Inputs of a start end nothing: the program takes none. */
+static void test_inputs_that_stop(void **state)
+{
+    uint32_t random = 5;
+    unsigned boundaries = 0;
+    (void)state;
+    for (int i = 0; i < 8; i++)
+        wait_for(1 + draw(&random, 5000), 65536, 0, 1000000);
+    for (int i = 0; i < 6000; i++)
+        assert_int_equal(wait_for(1 + draw(&random, 5000), 0, 8, 1000000), PERIOD_UNKNOWN);
+    for (int i = 0; i < 6000; i++)
+        boundaries += wait_for(100, 0, 8, 1000000) == PERIOD_BOUNDARY;
+    assert_true(boundaries > 1000);
+    assert_false(period.varies);
+}
+
+/* Pictures of 1.5 s: an input, and unlike steps with a small one. */
+static void test_slow_pictures(void **state)
+{
+    unsigned boundaries = 0;
+    (void)state;
+    for (int i = 0; i < 40; i++)
+        for (uint32_t step = 0; step < 20; step++)
+            boundaries += wait_for(40 + 30 * step, step ? 8 : 8192, 8, 75000000) == PERIOD_BOUNDARY;
+    assert_int_equal(period.length, 20);
+    assert_in_range(boundaries, 30, 38);
+}
+
+/* A slow program is as regular where an earlier process had its iterations. */
+static void test_known_and_slow(void **state)
+{
+    (void)state;
+    period_begin(&period, 102);
+    for (int i = 0; i < 40; i++)
+        wait_for(100, 4096, 0, 280000000);
+    assert_int_equal(period.length, 1);
+    assert_false(period.varies);
+}
+
+/* One whose requests vary is found sooner then. */
+static void test_known_and_unlike(void **state)
+{
+    uint32_t random = 7;
+    unsigned boundaries = 0;
+    (void)state;
+    period_begin(&period, 510);
+    for (int i = 0; i < 2000; i++) {
+        uint32_t size = 1 + draw(&random, 100);
+        boundaries += wait_for(10 * size, 1024 * size, 0, 1000000) == PERIOD_BOUNDARY;
+    }
+    assert_true(period.varies);
+    assert_true(boundaries > 900);
+}
+
 static void test_every_mark(void **state)
 {
     const struct mark mark = {.launches = 1};
@@ -286,6 +340,10 @@ int main(void)
         cmocka_unit_test_setup(test_without_input_it_must_last, set_up),
         cmocka_unit_test_setup(test_each_request_is_another, set_up),
         cmocka_unit_test_setup(test_texts_of_any_length, set_up),
+        cmocka_unit_test_setup(test_inputs_that_stop, set_up),
+        cmocka_unit_test_setup(test_slow_pictures, set_up),
+        cmocka_unit_test_setup(test_known_and_slow, set_up),
+        cmocka_unit_test_setup(test_known_and_unlike, set_up),
         cmocka_unit_test_setup(test_every_mark, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
