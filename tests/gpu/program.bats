@@ -60,7 +60,7 @@ counts_as() {
   real
   python3 -c "import $2" 2>/dev/null || skip "no $2 here"
   export PYTHONDONTWRITEBYTECODE=1
-  expect 0 "$MPSWEEP" sweep "${QUICK[@]}" --duration 1 --rounds 1 --timeout 120 -l processes+mps:2 -- \
+  expect 0 "$MPSWEEP" sweep --duration 1 --rounds 1 --precision 50 --timeout 120 -q -o r.jsonl -l processes+mps:2 -- \
     python3 "$MPSWEEP_SOURCE_DIR/tests/gpu/frameworks.py" "$1" "$PWD/own"
   # What both count in the last second and a half.
   counted=$(for file in own.*; do tail -n 6 "$file" | sort -n | sed -n 3p; done | awk '{sum += $1} END {print sum}')
