@@ -40,8 +40,9 @@ orchestrator_libraries = \
 
 bin_PROGRAMS += mpsweep
 mpsweep_SOURCES = orchestrator/commands.c orchestrator/commands.h \
-    orchestrator/completion.c orchestrator/completion.h orchestrator/help.c \
-    orchestrator/help.h orchestrator/main.c
+    orchestrator/completion.c orchestrator/completion.h \
+    orchestrator/help.c orchestrator/help.h orchestrator/help_manual.c \
+    orchestrator/help_parts.c orchestrator/help_parts.h orchestrator/main.c
 mpsweep_LDADD = $(orchestrator_libraries) $(spine_libraries) \
     $(HWLOC_LIBS) $(JANSSON_LIBS) $(INIH_LIBS)
 
@@ -55,7 +56,7 @@ manual_pages = mpsweep.1 mpsweep-sweep.1 mpsweep-tune.1 mpsweep-trace.1 mpsweep-
     mpsweep-explain.1 mpsweep-compare.1 mpsweep-merge.1 mpsweep-emit.1 mpsweep-probe.1 \
     mpsweep-doctor.1 mpsweep-mps.1 mpsweep-slurm.1
 EXTRA_DIST += $(manual_texts)
-orchestrator/help.$(OBJEXT): $(manual_texts)
+orchestrator/help_parts.$(OBJEXT): $(manual_texts)
 
 # The commit, for --version: written again only where it has changed.
 orchestrator/main.$(OBJEXT): orchestrator/commit.h
