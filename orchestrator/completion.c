@@ -4,7 +4,7 @@
 
 #include "config.h"
 #include "job/option_words.h"
-#include "orchestrator/commands.h"
+#include "orchestrator/commands/commands.h"
 #include "probes/probe.h"
 
 /* -- scripts ----------------------------------------------------------------------------------- */

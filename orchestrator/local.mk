@@ -4,6 +4,7 @@ include orchestrator/bind/local.mk
 include orchestrator/calibrate/local.mk
 include orchestrator/campaign/local.mk
 include orchestrator/capture/local.mk
+include orchestrator/commands/local.mk
 include orchestrator/compare/local.mk
 include orchestrator/console/local.mk
 include orchestrator/crew/local.mk
@@ -11,6 +12,7 @@ include orchestrator/doctor/local.mk
 include orchestrator/emit/local.mk
 include orchestrator/explain/local.mk
 include orchestrator/export/local.mk
+include orchestrator/help/local.mk
 include orchestrator/merge/local.mk
 include orchestrator/mps/local.mk
 include orchestrator/plan/local.mk
@@ -27,6 +29,7 @@ include orchestrator/trace/local.mk
 include orchestrator/tune/local.mk
 
 orchestrator_libraries = \
+    orchestrator/help/libhelp.a orchestrator/commands/libcommands.a \
     orchestrator/sweep/libsweep.a orchestrator/tune/libtune.a orchestrator/slurm/libslurm.a \
     orchestrator/capture/libcapture.a orchestrator/trace/libtrace.a orchestrator/probe/libprobe.a \
     orchestrator/compare/libcompare.a orchestrator/report/libreport.a orchestrator/export/libexport.a \
@@ -39,10 +42,7 @@ orchestrator_libraries = \
     orchestrator/plan/libplan.a orchestrator/bind/libbind.a orchestrator/console/libconsole.a
 
 bin_PROGRAMS += mpsweep
-mpsweep_SOURCES = orchestrator/commands.c orchestrator/commands.h \
-    orchestrator/completion.c orchestrator/completion.h \
-    orchestrator/help.c orchestrator/help.h orchestrator/help_manual.c \
-    orchestrator/help_parts.c orchestrator/help_parts.h orchestrator/main.c
+mpsweep_SOURCES = orchestrator/completion.c orchestrator/completion.h orchestrator/main.c
 mpsweep_LDADD = $(orchestrator_libraries) $(spine_libraries) \
     $(HWLOC_LIBS) $(JANSSON_LIBS) $(INIH_LIBS)
 
@@ -56,7 +56,7 @@ manual_pages = mpsweep.1 mpsweep-sweep.1 mpsweep-tune.1 mpsweep-trace.1 mpsweep-
     mpsweep-explain.1 mpsweep-compare.1 mpsweep-merge.1 mpsweep-emit.1 mpsweep-probe.1 \
     mpsweep-doctor.1 mpsweep-mps.1 mpsweep-slurm.1
 EXTRA_DIST += $(manual_texts)
-orchestrator/help_parts.$(OBJEXT): $(manual_texts)
+orchestrator/help/parts.$(OBJEXT): $(manual_texts)
 
 # The commit, for --version: written again only where it has changed.
 orchestrator/main.$(OBJEXT): orchestrator/commit.h

@@ -14,13 +14,13 @@
 
 #include "config.h"
 #include "common/text.h"
-#include "orchestrator/commands.h"
+#include "orchestrator/commands/commands.h"
 #include "orchestrator/commit.h"
 #include "orchestrator/completion.h"
 #include "orchestrator/console/color.h"
 #include "orchestrator/console/columns.h"
 #include "orchestrator/console/report.h"
-#include "orchestrator/help.h"
+#include "orchestrator/help/help.h"
 
 /* A command with what it calls takes less than half of it; threads get as much as the main one. */
 #define STACK_KIB 1024

@@ -1,4 +1,4 @@
-#include "orchestrator/help_parts.h"
+#include "orchestrator/help/parts.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "orchestrator/commands.h"
+#include "orchestrator/commands/commands.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "orchestrator/commands.h"
+#include "orchestrator/commands/commands.h"
 
 #define HELP_FORM_BYTES 256
 

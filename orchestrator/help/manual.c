@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "config.h"
-#include "orchestrator/help.h"
-#include "orchestrator/help_parts.h"
+#include "orchestrator/help/help.h"
+#include "orchestrator/help/parts.h"
 
 /* Prints text as roff, which takes a leading dot or quote for a request, and a dash for a hyphen.
  */

@@ -1,8 +1,8 @@
-#include "orchestrator/help.h"
+#include "orchestrator/help/help.h"
 
 #include <string.h>
 
-#include "orchestrator/help_parts.h"
+#include "orchestrator/help/parts.h"
 
 static void print_section(FILE *out, const char *text, const char *heading)
 {

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "orchestrator/commands.h"
+#include "orchestrator/commands/commands.h"
 
 /* The page of the program. The page of a command is the first word of its name. */
 #define HELP_MAIN "mpsweep"
