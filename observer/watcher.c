@@ -52,6 +52,7 @@ struct watcher {
 
 /* The calling thread, as it contributes to a watcher. */
 static _Thread_local struct {
+    bool counted;  /* among the threads that have launched anything */
     bool launched; /* since its last mark */
     bool waits;    /* for what it launches: it has marks of its own */
     bool shares;   /* others wait for what it launches: it has none, for good */
@@ -405,6 +406,9 @@ static void count(struct watcher *watcher, const struct call *call)
     since->launches += kind == CALL_LAUNCH;
     since->graphs += kind == CALL_GRAPH;
     if (kind == CALL_LAUNCH || kind == CALL_GRAPH) {
+        if (!observer.whole && !thread.counted)
+            atomic_fetch_add(&record()->observer.threads, 1);
+        thread.counted = true;
         thread.launched = true;
         thread.idle = 0;
     }

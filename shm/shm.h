@@ -47,7 +47,7 @@
 #include "job/workload_mix.h"
 
 #define SHM_MAGIC UINT64_C(0x31706565777370bd) /* never valid UTF-8 text */
-#define SHM_VERSION 12
+#define SHM_VERSION 13
 
 /* Time slices in which progress is counted, the first beginning at the end of the warm-up. The
  * orchestrator picks slice_ns so that the longest window fits. */
@@ -160,6 +160,8 @@ struct shm_observer {
     /* Written before SHM_OBSERVED_ITERATION: calls in an iteration, and the share of its marks that
      * are like those of the iteration before. */
     uint32_t calls;
+    /* Threads that have launched anything, where each has iterations of its own. */
+    _Atomic uint32_t threads;
     double match;
 };
 

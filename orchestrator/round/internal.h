@@ -104,6 +104,8 @@ enum status round_run_window(struct round *round);
  * the proofs. They name the process and its last words. */
 enum status round_program_failed(const struct round *round, unsigned process, enum status code,
                                  const char *error);
+/* STATUS_OK: none of its processes has been seen to have fewer threads than the layout. */
+enum status round_program_lacks_threads(const struct round *round);
 enum status round_program_unready(const struct round *round, double seconds);
 enum status round_program_hangs(const struct round *round, unsigned worker);
 enum status round_program_unended(const struct round *round);

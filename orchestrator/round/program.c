@@ -129,6 +129,24 @@ static enum status blame_observed(const struct round *round, unsigned process, d
                  seconds);
 }
 
+enum status round_program_lacks_threads(const struct round *round)
+{
+    unsigned threads = round->point->threads;
+    for (unsigned p = 0; p < point_processes(round->point); p++) {
+        const struct shm_observer *observer = &shm_process_at(&round->shm, p)->observer;
+        unsigned at_work = atomic_load(&observer->threads);
+        if (atomic_load(&observer->state) != SHM_OBSERVED_ITERATION || at_work >= threads ||
+            at_work == 0)
+            continue;
+        round->result->threads_at_work = at_work;
+        return blame(round, p, STATUS_WORKER,
+                     "works on the GPU with %u of its %u threads: it must have as many as "
+                     "MPSWEEP_THREADS gives",
+                     at_work, threads);
+    }
+    return STATUS_OK;
+}
+
 /* It has opened some of its handles. */
 static enum status blame_unopened(const struct round *round, unsigned process, unsigned opened,
                                   double seconds)

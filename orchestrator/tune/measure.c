@@ -337,6 +337,7 @@ static enum status measure_point(struct tune *tune, const struct turn *turn, enu
     double seconds = (double)(clock_now_ns() - begin_ns) / 1e9;
     bool round_failed = round.status != STATUS_OK && round.status != STATUS_INFEASIBLE;
     double ready_s = round.ready_s;
+    unsigned threads_at_work = round.threads_at_work;
     if (turn->starts)
         tune->crew_for = tune->points[index].index;
     double memory_bytes = round.status == STATUS_OK ? memory_used(tune, &point, &round) : 0.0;
@@ -363,6 +364,7 @@ static enum status measure_point(struct tune *tune, const struct turn *turn, enu
     tune_observe(tune, tune->campaign.records[index], &observation);
     observation.cpus = fmax(0.0, cpus);
     observation.unready = round_failed && !(ready_s > 0.0);
+    observation.threads = threads_at_work;
     keep_rate(tune, index, &observation);
     if (point.goal.permille)
         value = observation.value;

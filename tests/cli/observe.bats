@@ -48,6 +48,8 @@ COPIES="1 copy in of 65536 bytes, 1 copy out of 65536 bytes"
   observe 0 -l threads:3 -l hybrid:2x2 -- sh -c 'exec "$0" --threads "$MPSWEEP_THREADS"' "$UNAWARE"
   takes "1 wait, 20 launches, $COPIES"
   points 'all((.per_worker | length) == .workers and all(.per_worker[]; .ips > 0))' r.jsonl
+  observe 2 -l threads:3 --timeout 8 -- "$UNAWARE" --threads 2
+  points 'all(.error | test("^process 0 \\(unaware\\) works on the GPU with 2 of its 3 threads: it must have as many as MPSWEEP_THREADS gives"))' r.jsonl
 }
 
 @test "waits by events, contexts, polls and host functions, and graphs" {

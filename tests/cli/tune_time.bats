@@ -25,6 +25,20 @@ keeps_to() {
   tail -1 r.jsonl | jq -e ".type == \"footer\" and .seconds <= $budget" >/dev/null
 }
 
+# searches_its_threads: a program that has one thread, whatever MPSWEEP_THREADS asks for.
+searches_its_threads() {
+  rm -f t.jsonl
+  expect 0 "$MPSWEEP" tune --device emulated --budget 20s --max-processes 4 -q -o t.jsonl -- \
+    "$MPSWEEP_BUILD_DIR/tests/fakes/unaware"
+  points 'map(select(.threads > 1 and .tune.stage == "look"))
+    | length <= 1 and all(.error | test("works on the GPU with 1 of its"))' t.jsonl
+  points 'any(measured and .processes == 4 and .threads == 1)' t.jsonl
+}
+
+@test "threads that a program does not have are tried once" {
+  judged searches_its_threads
+}
+
 @test "processes that are slow to start" {
   export MPSWEEP_EMULATED_FAULT=cuDevicePrimaryCtxRetain=slow:1500
   judged keeps_to 8 0 "${FEW[@]}"

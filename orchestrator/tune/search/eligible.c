@@ -53,6 +53,9 @@ bool tune_search_is_beyond(const struct tune_search *search, size_t point)
         const struct tune_candidate *other = &search->candidates[search->refused[i]];
         bool refused = search->states[search->refused[i]].seen.outcome == TUNE_INFEASIBLE;
         bool crowded = was_crowded(search, search->refused[i]);
+        unsigned threads = search->states[search->refused[i]].seen.threads;
+        if (search->states[point].knowledge == TUNE_UNTRIED && threads && one->threads > threads)
+            return true;
         if (search->states[point].knowledge == TUNE_UNTRIED &&
             one->axes[TUNE_AXIS_MPS] == other->axes[TUNE_AXIS_MPS] &&
             ((refused && is_more_of(one, other)) ||

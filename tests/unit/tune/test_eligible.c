@@ -75,6 +75,31 @@ static void test_as_many_queues_of_clients_are_not_tried(void **state)
         assert_false(tune_search_is_beyond(rig.search, i));
 }
 
+/* A program has no more threads than it has, in whatever layout. */
+static void test_more_threads_than_a_program_has_are_not_tried(void **state)
+{
+    (void)state;
+    struct tune_candidate space[] = {
+        {.processes = 2, .threads = 16},
+        {.processes = 1, .threads = 3, .axes = {[TUNE_AXIS_MPS] = 1}},
+        {.processes = 4, .threads = 2, .axes = {[TUNE_AXIS_MPS] = 1}},
+        {.processes = 8, .threads = 1},
+    };
+    const bool is_beyond[] = {false, true, false, false};
+    const struct tune_observation short_of = {
+        .outcome = TUNE_FAILED, .unready = true, .threads = 2};
+    rig.count = sizeof space / sizeof *space;
+    memcpy(rig.space, space, sizeof space);
+    memset(rig.asked, 0, sizeof rig.asked);
+    rig_begin(&rig_rules);
+    tune_search_note(rig.search, 0, &short_of);
+    for (size_t i = 0; i < rig.count; i++)
+        assert_int_equal(tune_search_is_beyond(rig.search, i), is_beyond[i]);
+    rig_run(surface_flat, 0.001, 1000.0);
+    for (size_t i = 1; i < rig.count; i++)
+        assert_int_equal(rig.asked[i] == 0, is_beyond[i]);
+}
+
 static void test_a_setting_that_never_works_is_given_up(void **state)
 {
     (void)state;
@@ -189,6 +214,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_more_of_what_is_refused_is_not_tried, rig_end),
         cmocka_unit_test_teardown(test_as_many_queues_of_clients_are_not_tried, rig_end),
+        cmocka_unit_test_teardown(test_more_threads_than_a_program_has_are_not_tried, rig_end),
         cmocka_unit_test_teardown(test_a_setting_that_never_works_is_given_up, rig_end),
         cmocka_unit_test_teardown(test_nothing_that_works_is_no_winner, rig_end),
         cmocka_unit_test_teardown(test_first_failures_do_not_close_the_space, rig_end),
