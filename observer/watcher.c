@@ -45,8 +45,8 @@ struct watcher {
     uint64_t ranges, all_calls;
     uint64_t calls[CALL_KINDS];
     uint64_t idle; /* waits of threads that wait for others, while nothing seemed to be launched */
-    struct mark
-        since; /* what there was since the last mark, but for threads with marks of their own */
+    /* What there was since the last mark, but for that of threads with marks of their own. */
+    struct mark since;
     struct period period;
 };
 
