@@ -358,7 +358,8 @@ const struct option_row option_table[OPTION_COUNT] = {
      "With a program (-- COMMAND) that does not report its iterations, what ends one: sync (a "
      "wait\n"
      "for the GPU), graph (a graph's launch), copy-out, kernel:NAME, or an NVTX range nvtx:NAME.\n"
-     "auto finds what repeats. none: the program reports them itself.",
+     "auto finds what repeats, or else requests by their inputs. none: the program reports them\n"
+     "itself.",
      .setting = {.type = SETTING_TEXT,
                  AT(program.tick),
                  .where = PLACE_PROGRAM,

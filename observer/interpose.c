@@ -151,16 +151,17 @@ EXPORT EARLY __attribute__((optimize("O2"))) void *dlsym(void *restrict library,
 }
 
 #define PER_THREAD 2    /* CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM */
-#define VERSION_2 12000 /* from which CUDA version on there is cuGetProcAddress_v2 */
-#define VERSION_3 13000 /* and cuCtxSynchronize_v2 */
+/* From which versions on there are cuGetProcAddress_v2 and cuCtxSynchronize_v2. */
+#define CUDA_12 12000
+#define CUDA_13 13000
 
 /* A function without a variant for threads is the same for both. */
 static int number_of(const char *name, int version, bool thread)
 {
     int number = -1;
     if (strcmp(name, "cuGetProcAddress") == 0)
-        return version >= VERSION_2 ? PLAIN_cuGetProcAddress_v2 : PLAIN_cuGetProcAddress;
-    if (strcmp(name, "cuCtxSynchronize") == 0 && version >= VERSION_3)
+        return version >= CUDA_12 ? PLAIN_cuGetProcAddress_v2 : PLAIN_cuGetProcAddress;
+    if (strcmp(name, "cuCtxSynchronize") == 0 && version >= CUDA_13)
         return PLAIN_cuCtxSynchronize_v2;
     for (int i = 0; i < NUMBERS; i++)
         if (strcmp(functions[i].name, name) == 0 && (number < 0 || functions[i].thread == thread))

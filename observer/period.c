@@ -13,7 +13,8 @@
 #define LASTING_NS NS_PER_S
 #define LASTING_WITHOUT_INPUT_NS (4 * NS_PER_S)
 /* Iterations vary where none of that has come about for that long. A few must be seen, and where
- * there are larger inputs, those of FEW_BYTES begin none: a step's position, or its last word. */
+ * there are larger inputs, those of FEW_BYTES begin none: a step's position, or its last word. For
+ * larger ones that come seldom there is more time. */
 #define VARYING_NS (4 * NS_PER_S)
 #define VARYING_LONGEST_NS (32 * NS_PER_S)
 #define VARYING_FEWEST 4
@@ -48,8 +49,7 @@ static bool are_alike(const struct mark *a, const struct mark *b)
            near(a->bytes_out, b->bytes_out, 64);
 }
 
-/* The share of the last marks that are like those `length` before; 0: it is less than STILL_ALIKE.
- */
+/* The share of the last marks that are like those `length` before; 0: less than STILL_ALIKE. */
 static double match_of(const struct period *period, unsigned length, unsigned marks)
 {
     unsigned unlike = 0;
@@ -170,8 +170,7 @@ static bool candidate_lasts(struct period *period)
     return are_alike(&last, &period->first) || are_alike(&before, &period->first);
 }
 
-/* -- iterations that vary -------------------------------------------------------------------------
- */
+/* -- iterations that vary ------------------------------------------------------------------------ */
 
 static bool has_input(const struct mark *mark, uint64_t least)
 {

@@ -111,8 +111,7 @@ bool watcher_is_over(void)
     return atomic_load_explicit(&observer.over, memory_order_relaxed);
 }
 
-/* -- what the orchestrator reads ------------------------------------------------------------------
- */
+/* -- what the orchestrator reads ---------------------------------------------------------------- */
 
 static struct shm_process *record(void)
 {
@@ -130,13 +129,14 @@ static void note(enum shm_observed state, const char *text)
     struct shm_observer *out = &record()->observer;
     bool found = state == SHM_OBSERVED_ITERATION || state == SHM_OBSERVED_NOTHING;
     pthread_mutex_lock(&observer.mutex);
-    if (found || !is_observed()) {
-        uint32_t next = atomic_load(&out->words_at) + 1, before = atomic_load(&out->state);
+    uint32_t before = atomic_load(&out->state), next = atomic_load(&out->words_at) + 1;
+    if (found || before != SHM_OBSERVED_ITERATION) {
         text_printable(text, strlen(text), out->words[next % 2], sizeof out->words[0]);
         atomic_store_explicit(&out->words_at, next, memory_order_release);
-        while ((found || before != SHM_OBSERVED_ITERATION) &&
-               !atomic_compare_exchange_weak(&out->state, &before, (uint32_t)state))
-            ;
+        if (found)
+            atomic_store_explicit(&out->state, state, memory_order_release);
+        else
+            atomic_compare_exchange_strong(&out->state, &before, (uint32_t)state);
     }
     pthread_mutex_unlock(&observer.mutex);
 }
@@ -203,8 +203,7 @@ static void note_iteration(const struct watcher *watcher)
     note(SHM_OBSERVED_ITERATION, line);
 }
 
-/* -- iterations -----------------------------------------------------------------------------------
- */
+/* -- iterations ---------------------------------------------------------------------------------- */
 
 static unsigned count_opened(void)
 {

@@ -171,11 +171,27 @@ static bool has_opened(const struct supervisor *supervisor)
     return any;
 }
 
-/* enum shm_observed */
-static uint32_t observed_of(const struct supervisor *supervisor)
+static bool observer_reports(const struct supervisor *supervisor, enum shm_observed state)
 {
     const struct shm *shm = &supervisor->process.shm;
-    return atomic_load(&shm_process_at(shm, supervisor->process.index)->observer.state);
+    return atomic_load(&shm_process_at(shm, supervisor->process.index)->observer.state) == state;
+}
+
+/* When a program ended too early, and why that may be if it ended well. */
+static const char *too_early(const struct supervisor *supervisor, bool ready, bool well)
+{
+    if (ready && well && observer_reports(supervisor, SHM_OBSERVED_ITERATION))
+        return "before it was asked to stop: it must go on until mpsweep ends it";
+    if (ready)
+        return "before it was asked to stop";
+    if (well && observer_reports(supervisor, SHM_OBSERVED_CALLS))
+        return "before its iterations on the GPU were known, which takes seconds: it must go on "
+               "until mpsweep ends it";
+    /* As a script does that ignores that it cannot import the client. */
+    if (well && !has_opened(supervisor))
+        return "before it was ready, without iterations on the GPU and without a call to mpsweep's "
+               "client (import mpsweep, or mpsweep_open())";
+    return "before it was ready";
 }
 
 /* It has ended while it should have worked. */
@@ -185,17 +201,8 @@ static void judge_early_end(const struct supervisor *supervisor)
     bool ready = true;
     for (unsigned t = 0; t < slots_of(supervisor); t++)
         ready &= state_of(supervisor, t) != SHM_STATE_STARTING;
-    const char *when = ready ? "before it was asked to stop" : "before it was ready";
-    bool done = WIFEXITED(supervisor->wait_status) && WEXITSTATUS(supervisor->wait_status) == 0;
-    uint32_t observed = observed_of(supervisor);
-    if (done && (ready ? observed == SHM_OBSERVED_ITERATION : observed == SHM_OBSERVED_CALLS))
-        when = ready ? "before it was asked to stop: it must go on until mpsweep ends it"
-                     : "before its iterations on the GPU were known, which takes seconds: it must "
-                       "go on until mpsweep ends it";
-    /* As a script does that ignores that it cannot import the client. */
-    else if (done && !ready && !has_opened(supervisor))
-        when = "before it was ready, without iterations on the GPU and without a call to "
-               "mpsweep's client (import mpsweep, or mpsweep_open())";
+    bool well = WIFEXITED(supervisor->wait_status) && WEXITSTATUS(supervisor->wait_status) == 0;
+    const char *when = too_early(supervisor, ready, well);
     if (WIFEXITED(supervisor->wait_status))
         fail(supervisor, "exited with status %d %s", WEXITSTATUS(supervisor->wait_status), when);
     else
@@ -362,11 +369,11 @@ static void become_orphan(struct supervisor *supervisor)
 static void go_on(struct supervisor *supervisor)
 {
     uint64_t now = clock_now_ns();
-    /* One that does not know of us would never end by itself. */
-    bool is_observed = observed_of(supervisor) == SHM_OBSERVED_ITERATION;
     if (!supervisor->settling && all_published(supervisor)) {
         supervisor->settling = true;
-        plan(&supervisor->terminate_ns, is_observed ? 0 : SETTLE_MS);
+        /* One that does not know of us would never end by itself. */
+        bool observed = observer_reports(supervisor, SHM_OBSERVED_ITERATION);
+        plan(&supervisor->terminate_ns, observed ? 0 : SETTLE_MS);
     }
     if (!supervisor->terminated && now >= supervisor->terminate_ns) {
         process_tree_signal(getpid(), SIGTERM);

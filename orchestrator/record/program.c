@@ -2,9 +2,6 @@
 
 #include "common/json.h"
 
-/* How many times as many calls make two processes' iterations unlike. */
-#define UNLIKE 2
-
 void record_add_observed(json_t *record, const struct round_result *result)
 {
     const struct round_observed *observed = &result->observed;
@@ -13,7 +10,7 @@ void record_add_observed(json_t *record, const struct round_result *result)
     json_object_set_new(record, "observed",
                         json_pack("{s:s, s:i, s:f}", "iteration", observed->what, "calls",
                                   (int)observed->calls, "alike", observed->match));
-    if (observed->least_calls > 0 && observed->most_calls >= UNLIKE * observed->least_calls)
+    if (round_observed_unlike(observed))
         warnings_add(warnings_of(record), "iterations",
                      "an iteration has %u calls in one process and %u in another, and the "
                      "throughput adds up both: if the processes do the same work, give what ends "

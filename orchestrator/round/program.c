@@ -98,8 +98,7 @@ void round_program_observed(const struct round *round)
         out->least_calls = observer->calls < out->least_calls ? observer->calls : out->least_calls;
         out->most_calls = observer->calls > out->most_calls ? observer->calls : out->most_calls;
     }
-    /* Of processes that agree. */
-    if (out->most_calls < 2 * out->least_calls)
+    if (!round_observed_unlike(out))
         round->session->known_calls = out->calls;
 }
 

@@ -81,6 +81,12 @@ struct round_observed {
     double match; /* share of the waits that are like those of the iteration before */
 };
 
+/* Whether processes take unlike things for an iteration. */
+static inline bool round_observed_unlike(const struct round_observed *observed)
+{
+    return observed->least_calls > 0 && observed->most_calls >= 2 * observed->least_calls;
+}
+
 /* What a process's context was given. */
 struct round_process {
     int sms;

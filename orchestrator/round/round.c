@@ -44,13 +44,6 @@ static enum status unready(const struct round *round)
                       *gpus ? "; those on these GPUs did not:" : "", gpus);
 }
 
-/* What was not ready in time may never be. */
-static enum status or_lacks_threads(const struct round *round)
-{
-    enum status status = round_program_lacks_threads(round);
-    return status == STATUS_OK ? STATUS_TIMEOUT : status;
-}
-
 static enum status get_ready(struct round *round)
 {
     unsigned processes = point_processes(round->point);
@@ -67,8 +60,9 @@ static enum status get_ready(struct round *round)
         status = crew_spawn(round->crew, round->session, p);
     if (status == STATUS_OK)
         status = round_wait_until(round, all_ready, deadline_ns, NULL, NULL);
-    if (status == STATUS_TIMEOUT && point_is_program(round->point))
-        status = or_lacks_threads(round);
+    /* More time would not help those. */
+    if (status == STATUS_TIMEOUT && round_program_lacks_threads(round) != STATUS_OK)
+        return STATUS_WORKER;
     if (status == STATUS_TIMEOUT && hurried)
         return status_set(status, "the workers were not ready in time for a window");
     if (status == STATUS_TIMEOUT && point_is_program(round->point))

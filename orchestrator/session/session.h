@@ -20,7 +20,6 @@ struct session_trace {
 };
 
 struct session {
-    unsigned known_calls; /* of an iteration of a program that was observed; 0: none was yet */
     uint64_t files; /* open files that a process may have, before this program asked for more */
     bool emulated;  /* its numbers are not those of real GPUs */
     bool emulated_by_default; /* there was no driver, and the user named no device */
@@ -33,6 +32,7 @@ struct session {
     int signal_fd;    /* readable when SIGINT, SIGTERM or SIGHUP came, or the time is over */
     bool interrupted; /* one of them has come, or the time is over */
     bool late;        /* the time is over, and no signal has come */
+    unsigned known_calls; /* of an iteration of a program that was observed; 0: none was yet */
     char external_mps[MPS_ENVIRONMENT_TEXT]; /* pipe directory; "": a daemon of our own */
     char worker_program[PATH_MAX];
     char guard_program[PATH_MAX];

@@ -49,15 +49,16 @@ static bool was_crowded(const struct tune_search *search, size_t refused)
 bool tune_search_is_beyond(const struct tune_search *search, size_t point)
 {
     const struct tune_candidate *one = &search->candidates[point];
+    if (search->states[point].knowledge != TUNE_UNTRIED)
+        return false;
     for (size_t i = 0; i < search->refused_count; i++) {
         const struct tune_candidate *other = &search->candidates[search->refused[i]];
-        bool refused = search->states[search->refused[i]].seen.outcome == TUNE_INFEASIBLE;
+        const struct tune_observation *seen = &search->states[search->refused[i]].seen;
+        bool refused = seen->outcome == TUNE_INFEASIBLE;
         bool crowded = was_crowded(search, search->refused[i]);
-        unsigned threads = search->states[search->refused[i]].seen.threads;
-        if (search->states[point].knowledge == TUNE_UNTRIED && threads && one->threads > threads)
+        if (seen->threads && one->threads > seen->threads)
             return true;
-        if (search->states[point].knowledge == TUNE_UNTRIED &&
-            one->axes[TUNE_AXIS_MPS] == other->axes[TUNE_AXIS_MPS] &&
+        if (one->axes[TUNE_AXIS_MPS] == other->axes[TUNE_AXIS_MPS] &&
             ((refused && is_more_of(one, other)) ||
              (crowded && has_as_many_queues(one, other) && !tune_has_room(search, other))))
             return true;

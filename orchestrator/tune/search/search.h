@@ -95,7 +95,7 @@ struct tune_observation {
     double cpus;                            /* in use; 0: not known */
     bool beaten;                            /* it holds less than the best: the value is a guess */
     bool unready;                           /* TUNE_FAILED: its workers did not get ready */
-    unsigned threads; /* and a process has no more than those, whatever the layout; 0: it may */
+    unsigned threads; /* and a process of the program has no more than those; 0: not known */
     bool crowded; /* TUNE_INFEASIBLE: over MPS the driver had no room for another client */
 };
 

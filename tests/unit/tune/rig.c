@@ -35,6 +35,13 @@ void rig_make_space(void)
     rig.noise = 1;
 }
 
+void rig_take_space(const struct tune_candidate *space, size_t count)
+{
+    rig.count = count;
+    memcpy(rig.space, space, count * sizeof *space);
+    memset(rig.asked, 0, sizeof rig.asked);
+}
+
 void rig_begin(const struct tune_rules *with)
 {
     tune_search_free(rig.search);

@@ -30,6 +30,9 @@ extern const struct tune_rules rig_rules;
 /* P and T of 1 to 16, MPS or not, two ways to launch; the first point is the naive one. */
 void rig_make_space(void);
 
+/* A space of a test's own, of which nothing was asked. */
+void rig_take_space(const struct tune_candidate *space, size_t count);
+
 /* A new search of it; rig_end() is the teardown of each test. */
 void rig_begin(const struct tune_rules *with);
 int rig_end(void **state);

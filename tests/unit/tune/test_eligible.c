@@ -47,9 +47,7 @@ static void test_as_many_queues_of_clients_are_not_tried(void **state)
     };
     const bool is_beyond[] = {false, true, true, false, false, false};
     const struct tune_observation full = {.outcome = TUNE_INFEASIBLE, .crowded = true};
-    rig.count = sizeof space / sizeof *space;
-    memcpy(rig.space, space, sizeof space);
-    memset(rig.asked, 0, sizeof rig.asked);
+    rig_take_space(space, sizeof space / sizeof *space);
     rig_begin(&rig_rules);
     tune_search_note(rig.search, 0, &full);
     for (size_t i = 0; i < rig.count; i++)
@@ -88,9 +86,7 @@ static void test_more_threads_than_a_program_has_are_not_tried(void **state)
     const bool is_beyond[] = {false, true, false, false};
     const struct tune_observation short_of = {
         .outcome = TUNE_FAILED, .unready = true, .threads = 2};
-    rig.count = sizeof space / sizeof *space;
-    memcpy(rig.space, space, sizeof space);
-    memset(rig.asked, 0, sizeof rig.asked);
+    rig_take_space(space, sizeof space / sizeof *space);
     rig_begin(&rig_rules);
     tune_search_note(rig.search, 0, &short_of);
     for (size_t i = 0; i < rig.count; i++)
