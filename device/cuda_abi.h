@@ -6,6 +6,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* The check replaces this block by the toolkit's types. */
 #ifndef MPSWEEP_CUDA_ABI_TYPES_GIVEN
@@ -41,6 +42,20 @@ typedef struct {
         unsigned char oversize[48];
     };
 } cuda_resource;
+
+/* A copy of rows, and one end of it. */
+typedef struct {
+    size_t x_bytes, y;
+    unsigned int memory; /* CUDA_MEMORY_HOST and so on: which pointer holds */
+    const void *host;
+    uint64_t device; /* of CUDA_MEMORY_UNIFIED, too */
+    const void *array;
+    size_t pitch;
+} cuda_copy_end;
+typedef struct {
+    cuda_copy_end from, to;
+    size_t width_bytes, height;
+} cuda_copy_area;
 #endif
 
 /* In place of a stream; NULL means the legacy one, too. */
@@ -106,6 +121,9 @@ typedef struct {
     X(CUDA_HOST_ALLOC_MAPPED, CU_MEMHOSTALLOC_DEVICEMAP, 2)                                        \
     X(CUDA_LOADING_EAGER, CU_MODULE_EAGER_LOADING, 1)                                              \
     X(CUDA_LOADING_LAZY, CU_MODULE_LAZY_LOADING, 2)                                                \
+    X(CUDA_MEMORY_HOST, CU_MEMORYTYPE_HOST, 1)                                                     \
+    X(CUDA_MEMORY_UNIFIED, CU_MEMORYTYPE_UNIFIED, 4)                                               \
+    X(CUDA_POINTER_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, 2)                               \
     X(CUDA_RESOURCE_SM, CU_DEV_RESOURCE_TYPE_SM, 1)                                                \
     X(CUDA_GREEN_CONTEXT_DEFAULT_STREAM, CU_GREEN_CTX_DEFAULT_STREAM, 1)                           \
     X(CUDA_CAPTURE_MODE_THREAD_LOCAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, 1)

@@ -29,8 +29,20 @@ CHECK_TYPE(cuda_green_context, CUgreenCtx);
 CHECK_TYPE(cuda_resource_descriptor, CUdevResourceDesc);
 CHECK_TYPE(cuda_resource, CUdevResource);
 CHECK_TYPE(cuda_host_function, CUhostFn);
+CHECK_TYPE(cuda_copy_area, CUDA_MEMCPY2D);
 _Static_assert(offsetof(cuda_resource, sm.smCount) == offsetof(CUdevResource, sm.smCount),
                "cuda_resource has another layout");
+#define CHECK_COPY(ours, theirs)                                                                   \
+    _Static_assert(offsetof(cuda_copy_area, ours) == offsetof(CUDA_MEMCPY2D, theirs),              \
+                   "cuda_copy_area has another layout")
+CHECK_COPY(from.memory, srcMemoryType);
+CHECK_COPY(from.host, srcHost);
+CHECK_COPY(from.device, srcDevice);
+CHECK_COPY(to.memory, dstMemoryType);
+CHECK_COPY(to.host, dstHost);
+CHECK_COPY(to.device, dstDevice);
+CHECK_COPY(width_bytes, WidthInBytes);
+CHECK_COPY(height, Height);
 
 extern const char mpsweep_cuda_sizes_checked[];
 const char mpsweep_cuda_sizes_checked[] = "cuda.h";

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "device/cuda_abi.h"
+
 enum call_kind {
     CALL_OTHER,
     CALL_LAUNCH,
@@ -40,7 +42,8 @@ struct call {
  * The functions, with parameters of the same sizes as in cuda.h: X(name for cuGetProcAddress(),
  * what the exported symbol adds to it, what that for the default streams of threads adds, kind,
  * parameters, the same as arguments, kernel, bytes), and those that exist once: Y(name, kind,
- * parameters, arguments).
+ * parameters, arguments). The kind of a copy whose name has no direction is that of its pointers:
+ * copy_kind(to, from, whether the caller waits), copy_area_kind(area, whether it waits).
  */
 #define CALLS_OF_STREAMS(X)                                                                        \
     X(cuLaunchKernel, , _ptsz, CALL_LAUNCH,                                                        \
@@ -69,7 +72,19 @@ struct call {
       (to, from, bytes), NULL, bytes)                                                              \
     X(cuMemcpyDtoHAsync, _v2, _ptsz, CALL_COPY_OUT,                                                \
       (void *to, uint64_t from, size_t bytes, void *stream), (to, from, bytes, stream), NULL,      \
-      bytes)
+      bytes)                                                                                       \
+    X(cuMemcpy, , _ptds, copy_kind(to, from, true), (uint64_t to, uint64_t from, size_t bytes),    \
+      (to, from, bytes), NULL, bytes)                                                              \
+    X(cuMemcpyAsync, , _ptsz, copy_kind(to, from, false),                                          \
+      (uint64_t to, uint64_t from, size_t bytes, void *stream), (to, from, bytes, stream), NULL,   \
+      bytes)                                                                                       \
+    X(cuMemcpy2D, _v2, _ptds, copy_area_kind(area, true), (const cuda_copy_area *area), (area),    \
+      NULL, area->width_bytes *area->height)                                                       \
+    X(cuMemcpy2DUnaligned, _v2, _ptds, copy_area_kind(area, true), (const cuda_copy_area *area),   \
+      (area), NULL, area->width_bytes *area->height)                                               \
+    X(cuMemcpy2DAsync, _v2, _ptsz, copy_area_kind(area, false),                                    \
+      (const cuda_copy_area *area, void *stream), (area, stream), NULL,                            \
+      area->width_bytes *area->height)
 
 #define CALLS_OF_CONTEXTS(Y)                                                                       \
     Y(cuCtxSynchronize, CALL_WAIT, (void *context), (context))                                     \

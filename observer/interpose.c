@@ -73,13 +73,16 @@ static const struct {
 static _Atomic(function) theirs[NUMBERS];
 
 static struct {
-    pthread_once_t once, once_named;
+    pthread_once_t once, once_named, once_pointers;
     bool watches;
     struct tick tick;
     _Atomic(void *) driver; /* RTLD_DEFAULT: the program is linked with it */
     cuda_result (*function_name)(const char **name, const void *kernel);
     cuda_result (*kernel_name)(const char **name, const void *kernel);
-} observer = {.once = PTHREAD_ONCE_INIT, .once_named = PTHREAD_ONCE_INIT};
+    cuda_result (*pointer_attribute)(void *out, int attribute, uint64_t pointer);
+} observer = {.once = PTHREAD_ONCE_INIT,
+              .once_named = PTHREAD_ONCE_INIT,
+              .once_pointers = PTHREAD_ONCE_INIT};
 
 static void decide(void)
 {
@@ -133,19 +136,21 @@ static void *look_up(void *library, const char *name)
     for (int i = 0; i < NUMBERS; i++) {
         if (strcmp(functions[i].symbol, name) != 0)
             continue;
-        atomic_store(&observer.driver, library == RTLD_NEXT ? RTLD_DEFAULT : library);
+        atomic_store(&observer.driver, library);
         return (void *)replace((enum number)i, (function)found);
     }
     return found;
 }
 
 /* What RTLD_NEXT means depends on who calls the C library's: the call must replace ours, as the
- * last thing that an optimised function does. */
+ * last thing that an optimised function does. What wraps the driver's functions, as we do, asks for
+ * the next ones, and gets those of the driver. */
 EXPORT EARLY __attribute__((optimize("O2"))) void *dlsym(void *restrict library,
                                                          const char *restrict name)
 {
     lookup next = find_dlsym();
-    if (name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' && name[2] <= 'Z')
+    if (library != RTLD_NEXT && name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' &&
+        name[2] <= 'Z')
         next = look_up;
     return next(library, name);
 }
@@ -223,10 +228,53 @@ static bool is_named(const void *kernel)
     return name && strstr(name, observer.tick.name);
 }
 
+static void find_pointer_attribute(void)
+{
+    *(void **)&observer.pointer_attribute =
+        find_dlsym()(atomic_load(&observer.driver), "cuPointerGetAttribute");
+}
+
+/* The driver knows its own memory; of malloc()'s it knows nothing. */
+static bool is_host(uint64_t pointer)
+{
+    unsigned memory = CUDA_MEMORY_HOST;
+    pthread_once(&observer.once_pointers, find_pointer_attribute);
+    return !observer.pointer_attribute ||
+           observer.pointer_attribute(&memory, CUDA_POINTER_MEMORY_TYPE, pointer) !=
+               CUDA_SUCCESS_ ||
+           memory == CUDA_MEMORY_HOST;
+}
+
+static enum call_kind kind_between(bool to_host, bool from_host, bool waits)
+{
+    if (to_host == from_host)
+        return CALL_OTHER;
+    if (from_host)
+        return CALL_COPY_IN;
+    return waits ? CALL_COPY_OUT_WAIT : CALL_COPY_OUT;
+}
+
+static enum call_kind copy_kind(uint64_t to, uint64_t from, bool waits)
+{
+    return observer.watches ? kind_between(is_host(to), is_host(from), waits) : CALL_OTHER;
+}
+
+static bool is_host_end(const cuda_copy_end *end)
+{
+    return end->memory == CUDA_MEMORY_UNIFIED ? is_host(end->device)
+                                              : end->memory == CUDA_MEMORY_HOST;
+}
+
+static enum call_kind copy_area_kind(const cuda_copy_area *area, bool waits)
+{
+    return observer.watches ? kind_between(is_host_end(&area->to), is_host_end(&area->from), waits)
+                            : CALL_OTHER;
+}
+
 static cuda_result take(cuda_result result, enum call_kind kind, const void *kernel, uint64_t bytes)
 {
-    struct watcher *watcher =
-        result == CUDA_SUCCESS_ && observer.watches ? watcher_of_thread() : NULL;
+    bool counts = result == CUDA_SUCCESS_ && kind != CALL_OTHER && observer.watches;
+    struct watcher *watcher = counts ? watcher_of_thread() : NULL;
     if (!watcher)
         return result;
     const struct call call = {

@@ -170,6 +170,14 @@ found_by() {
   LD_PRELOAD=$MPSWEEP_BUILD_DIR/mpsweep-emulated-cuda.so found_by linked
 }
 
+@test "copies in any direction, and of rows" {
+  local driver=$MPSWEEP_BUILD_DIR/tests/fakes/more_copies.so:$MPSWEEP_BUILD_DIR/mpsweep-emulated-cuda.so
+  LD_PRELOAD=$driver observe 0 -l threads:1 -- "$UNAWARE" --lookup linked --copies unified
+  takes "1 wait, 20 launches, $COPIES"
+  LD_PRELOAD=$driver observe 0 -l threads:1 -- "$UNAWARE" --lookup linked --copies rows
+  takes "1 wait, 20 launches, $COPIES"
+}
+
 @test "the observer leaves a profiler's place to it, and servers alone" {
   CUDA_INJECTION64_PATH=/nonexistent observe 0 -l threads:1 -- sh -c \
     '[ "$CUDA_INJECTION64_PATH" = /nonexistent ] || exit 3; exec "$0"' "$UNAWARE"

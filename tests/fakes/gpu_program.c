@@ -2,6 +2,7 @@
  * A program that reports its iterations, and in each does what its words list:
  *   gpu_program WORD...
  *     in:BYTES, out:BYTES         copies between pinned memory and the GPU, on a stream
+ *     staged:BYTES                a copy from the GPU to memory that is not pinned
  *     kernel:BLOCKSxTHREADS:NS:N  N kernels, each of which waits NS cycles of its clock
  *     sync                        waits for the stream
  *     sleep:US, busy:US           the host sleeps, or computes
@@ -42,7 +43,7 @@ static struct cuda_driver driver;
 static cuda_stream stream;
 static cuda_function delay;
 static cuda_device_pointer device;
-static void *host;
+static void *host, *unpinned;
 static unsigned long served;
 
 static void check(enum status status)
@@ -83,6 +84,8 @@ static void do_gpu_word(const char *word)
         DO(memcpy_htod_async, device, host, bytes, stream);
     else if (sscanf(word, "out:%zu", &bytes) == 1)
         DO(memcpy_dtoh_async, host, device, bytes, stream);
+    else if (sscanf(word, "staged:%zu", &bytes) == 1)
+        DO(memcpy_dtoh_async, unpinned, device, bytes, stream);
     else if (sscanf(word, "kernel:%ux%u:%llu:%u", &blocks, &threads, &cycles, &count) == 4)
         while (count-- > 0)
             DO(launch_kernel, delay, blocks, 1, 1, threads, 1, 1, 0, stream, arguments, NULL);
@@ -129,8 +132,9 @@ static void open_gpu(int pageable)
     DO(module_get_function, &delay, module, KERNELS_DELAY);
     DO(stream_create, &stream, CUDA_STREAM_NON_BLOCKING);
     DO(mem_alloc, &device, MOST_BYTES);
+    unpinned = calloc(1, MOST_BYTES);
     if (pageable)
-        host = calloc(1, MOST_BYTES);
+        host = unpinned;
     else
         DO(mem_host_alloc, &host, MOST_BYTES, 0);
 }

@@ -10,7 +10,8 @@ check_PROGRAMS += \
     tests/fakes/numa.so \
     tests/fakes/lying_rename.so \
     tests/fakes/slow_exec.so \
-    tests/fakes/failing_call.so
+    tests/fakes/failing_call.so \
+    tests/fakes/more_copies.so
 
 tests_fakes_nvidia_cuda_mps_control_SOURCES = tests/fakes/mps_control.c emul/cuda/fault.c
 tests_fakes_nvidia_cuda_mps_control_LDADD = libcommon.a
@@ -55,6 +56,10 @@ tests_fakes_failing_call_so_SOURCES = tests/fakes/failing_call.c
 tests_fakes_failing_call_so_CFLAGS = -std=gnu11 $(WARNINGS) -fPIC -fvisibility=hidden
 tests_fakes_failing_call_so_LDFLAGS = -shared
 tests_fakes_failing_call_so_LDADD =
+tests_fakes_more_copies_so_SOURCES = tests/fakes/more_copies.c
+tests_fakes_more_copies_so_CFLAGS = -std=gnu11 $(WARNINGS) -fPIC -fvisibility=hidden
+tests_fakes_more_copies_so_LDFLAGS = -shared
+tests_fakes_more_copies_so_LDADD =
 tests_fakes_numa_so_SOURCES = tests/fakes/numa.c
 tests_fakes_numa_so_CFLAGS = -std=gnu11 $(WARNINGS) -fPIC -fvisibility=hidden
 tests_fakes_numa_so_LDFLAGS = -shared

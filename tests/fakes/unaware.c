@@ -1,7 +1,8 @@
 /*
  * A program that uses the GPU in iterations and does not know mpsweep:
  *   unaware [--kernels N] [--steps N] [--bytes N] [--threads N]
- *           [--wait stream|context|event|poll|host|other] [--lookup symbol|proc|linked] [--graph] [--weights N] [--range NAME] [--forks N]
+ *           [--wait stream|context|event|poll|host|other] [--copies plain|unified|rows]
+ *           [--lookup symbol|proc|linked] [--graph] [--weights N] [--range NAME] [--forks N]
  *           [--mode MODE]
  * It finds the driver by dlsym(), by cuGetProcAddress(), or among what it is linked with, as with
  * LD_PRELOAD. With a name an iteration is an NVTX range: of NVTX the program has the few functions that it needs.
@@ -21,6 +22,8 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "device/cuda_abi.h"
 
 /* The functions of a driver, which no header declares here. */
 static struct {
@@ -46,6 +49,9 @@ static struct {
     int (*cuGraphInstantiateWithFlags)(void **, void *, unsigned long long);
     int (*cuGraphLaunch)(void *, void *);
     int (*cuLaunchHostFunc)(void *, void (*)(void *), void *);
+    /* Beyond what the emulated driver has. */
+    int (*cuMemcpyAsync)(unsigned long long, unsigned long long, size_t, void *);
+    int (*cuMemcpy2DAsync_v2)(const cuda_copy_area *, void *);
 } cuda;
 
 static const char *const names[] = {
@@ -53,14 +59,16 @@ static const char *const names[] = {
     "cuStreamSynchronize", "cuStreamQuery", "cuEventCreate", "cuEventRecord", "cuEventSynchronize",
     "cuModuleLoadData", "cuModuleGetFunction", "cuLaunchKernel", "cuMemAlloc_v2",
     "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuStreamBeginCapture_v2", "cuStreamEndCapture",
-    "cuGraphInstantiateWithFlags", "cuGraphLaunch", "cuLaunchHostFunc"};
+    "cuGraphInstantiateWithFlags", "cuGraphLaunch", "cuLaunchHostFunc", "cuMemcpyAsync",
+    "cuMemcpy2DAsync_v2"};
+#define BEYOND 2
 
 static struct {
     int kernels, steps, threads, graph, weights, forks;
     size_t bytes;
-    const char *wait, *mode, *range, *lookup;
-} plan = {.kernels = 20, .steps = 1, .threads = 1, .bytes = 65536, .wait = "stream", .mode = "",
-          .lookup = "symbol"};
+    const char *wait, *copies, *mode, *range, *lookup;
+} plan = {.kernels = 20, .steps = 1, .threads = 1, .bytes = 65536, .wait = "stream", .copies = "plain",
+          .mode = "", .lookup = "symbol"};
 
 static void *context, *function;
 
@@ -102,7 +110,10 @@ static void load_driver(void)
         driver = dlopen(path ? path : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (strcmp(plan.lookup, "proc") == 0)
         *(void **)&getter = dlsym(driver, "cuGetProcAddress_v2");
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    size_t needed = sizeof names / sizeof names[0];
+    if (strcmp(plan.copies, "plain") == 0)
+        needed -= BEYOND;
+    for (size_t i = 0; i < needed; i++) {
         at[i] = getter ? get(getter, names[i]) : dlsym(driver, names[i]);
         if (!at[i]) {
             fprintf(stderr, "unaware: no %s\n", names[i]);
@@ -261,6 +272,31 @@ static void make_graph(struct worker *worker)
     CALL(cuGraphInstantiateWithFlags, &worker->graph, captured, 0);
 }
 
+/* Between the host and the device, in rows of half the bytes. */
+static void copy_rows(struct worker *worker, size_t bytes, int in)
+{
+    const cuda_copy_end host = {.memory = CUDA_MEMORY_HOST, .host = worker->host, .pitch = bytes / 2};
+    const cuda_copy_end device = {.memory = CUDA_MEMORY_UNIFIED, .device = worker->memory,
+                                  .pitch = bytes / 2};
+    const cuda_copy_area area = {.from = in ? host : device, .to = in ? device : host,
+                                 .width_bytes = bytes / 2, .height = 2};
+    CALL(cuMemcpy2DAsync_v2, &area, worker->stream);
+}
+
+static void copy(struct worker *worker, size_t bytes, int in)
+{
+    unsigned long long host = (unsigned long long)(uintptr_t)worker->host;
+    if (strcmp(plan.copies, "rows") == 0)
+        copy_rows(worker, bytes, in);
+    else if (strcmp(plan.copies, "unified") == 0)
+        CALL(cuMemcpyAsync, in ? worker->memory : host, in ? host : worker->memory, bytes,
+             worker->stream);
+    else if (in)
+        CALL(cuMemcpyHtoDAsync_v2, worker->memory, worker->host, bytes, worker->stream);
+    else
+        CALL(cuMemcpyDtoHAsync_v2, worker->host, worker->memory, bytes, worker->stream);
+}
+
 static void iterate(struct worker *worker, unsigned long done)
 {
     int kernels = plan.kernels;
@@ -270,7 +306,7 @@ static void iterate(struct worker *worker, unsigned long done)
         kernels = 1 + (int)((worker->random >> 20) % 300);
         bytes = 1 + (worker->random >> 12) % plan.bytes;
     }
-    CALL(cuMemcpyHtoDAsync_v2, worker->memory, worker->host, bytes, worker->stream);
+    copy(worker, bytes, 1);
     for (int i = 0; i < plan.steps; i++) {
         if (plan.graph)
             CALL(cuGraphLaunch, worker->graph, worker->stream);
@@ -279,7 +315,7 @@ static void iterate(struct worker *worker, unsigned long done)
         if (i + 1 < plan.steps)
             await(worker);
     }
-    CALL(cuMemcpyDtoHAsync_v2, worker->host, worker->memory, bytes, worker->stream);
+    copy(worker, bytes, 0);
     await(worker);
 }
 
@@ -344,7 +380,7 @@ static void read_options(int argc, char **argv)
         {"wait", required_argument, NULL, 'w'},    {"graph", no_argument, NULL, 'g'},
         {"weights", required_argument, NULL, 'l'}, {"mode", required_argument, NULL, 'm'},
         {"range", required_argument, NULL, 'r'},   {"lookup", required_argument, NULL, 'o'},
-        {"forks", required_argument, NULL, 'f'},
+        {"forks", required_argument, NULL, 'f'},   {"copies", required_argument, NULL, 'c'},
         {NULL, 0, NULL, 0}};
     const char *number = getenv("MPSWEEP_PROCESS");
     for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
@@ -359,6 +395,8 @@ static void read_options(int argc, char **argv)
             plan.threads = (int)value;
         else if (option == 'w')
             plan.wait = optarg;
+        else if (option == 'c')
+            plan.copies = optarg;
         else if (option == 'r')
             plan.range = optarg;
         else if (option == 'o')

@@ -59,7 +59,7 @@ counts_as() {
   local counted
   real
   python3 -c "import $2" 2>/dev/null || skip "no $2 here"
-  export PYTHONDONTWRITEBYTECODE=1
+  export PYTHONDONTWRITEBYTECODE=1 TORCHINDUCTOR_CACHE_DIR=$PWD/inductor
   expect 0 "$MPSWEEP" sweep --duration 1 --rounds 1 --precision 50 --timeout 120 -q -o r.jsonl -l processes+mps:2 -- \
     python3 "$MPSWEEP_SOURCE_DIR/tests/gpu/frameworks.py" "$1" "$PWD/own"
   # What both count in the last second and a half.
