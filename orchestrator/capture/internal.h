@@ -24,6 +24,7 @@ struct capture {
     double program_ns; /* of an iteration without tracing, to the begin of the next: median */
     double sleeps;     /* in it, of the threads that report iterations */
     double cpu_ns;     /* of it, the threads that report iterations used a CPU, or could have */
+    bool busy;         /* in its own time the program's host computes; it sleeps otherwise */
     struct trace_buffer buffer;
     struct timeline timeline; /* has the names of kernels */
     struct captured_iteration iteration;

@@ -177,6 +177,8 @@ static enum status measure_workload(struct capture *capture, const struct worklo
 #define FITTED_REL 0.02
 /* The most by which a time is corrected at once: one measurement may be odd. */
 #define FIT_MOST 2.0
+/* Less is no step. */
+#define HOST_LEAST_NS 1e3
 
 static bool is_host(const struct workload_step *step)
 {
@@ -208,9 +210,26 @@ static void scale(struct workload *workload, bool host, double by)
     }
 }
 
+/* Host time at the end of an iteration, after all that it gave the GPU: a copy to pageable memory
+ * among copies to pinned memory, for example, keeps the host that long. */
+static void add_host(struct workload *workload, double ns, bool busy)
+{
+    const struct workload_step wait = {.kind = STEP_SYNCHRONIZE, .count = 1};
+    struct workload_step host = {.kind = busy ? STEP_BUSY : STEP_THINK, .count = 1};
+    struct workload_step *end = &workload->steps[workload->count];
+    if (ns < HOST_LEAST_NS || workload->count + 2 > WORKLOAD_STEPS)
+        return;
+    if (end[-1].kind != STEP_SYNCHRONIZE)
+        *end++ = wait;
+    host.amount = capture_rounded(ns);
+    *end++ = host;
+    workload->count = (unsigned)(end - workload->steps);
+}
+
 /* Makes an iteration longer by so much, or shorter: in the host's times where the program's host
- * keeps the GPU waiting, else in the kernels. What one cannot give the other does. */
-static void lengthen(struct workload *workload, double by_ns, bool host)
+ * keeps the GPU waiting, else in the kernels. What one cannot give the other does, and what is
+ * missing even then is the host's. */
+static void lengthen(struct workload *workload, double by_ns, bool host, bool busy)
 {
     for (int i = 0; i < 2 && by_ns != 0.0; i++, host = !host) {
         double has_ns = adjustable_ns(workload, host);
@@ -220,6 +239,7 @@ static void lengthen(struct workload *workload, double by_ns, bool host)
         scale(workload, host, to_ns / has_ns);
         by_ns -= to_ns - has_ns;
     }
+    add_host(workload, by_ns, busy);
 }
 
 /* Other work on the machine makes one that is too long, not one that is too short. */
@@ -245,7 +265,8 @@ static enum status fit(struct capture *capture, double host_ns)
         double best_ns = capture->replay_ns, off = capture_difference(capture);
         if (!isfinite(off) || fabs(off) <= FITTED_REL)
             break;
-        lengthen(&capture->workload.workload, capture->program_ns - capture->replay_ns, host);
+        lengthen(&capture->workload.workload, capture->program_ns - capture->replay_ns, host,
+                 capture->busy);
         status = measure_workload(capture, &best);
         if (status == STATUS_OK && fabs(capture_difference(capture)) >= fabs(off)) {
             capture->workload.workload = best;
@@ -338,10 +359,11 @@ static bool host_is_busy(const struct capture *capture)
 
 enum status capture_replay(struct capture *capture)
 {
+    capture->busy = host_is_busy(capture);
     struct capture_choice choice = {
         .name = capture->name,
         .host_scale = host_scale(capture),
-        .busy = host_is_busy(capture),
+        .busy = capture->busy,
     };
     double host_ns = choice.host_scale * captured_host_ns(&capture->iteration);
     for (;;) {
