@@ -126,6 +126,21 @@ static uint64_t find_boundary(const struct period *period)
     return best == period->count - 1 ? best : best + period->length;
 }
 
+/* How long the last marks took. A pause counts for no more than all else: a compiler's between bursts
+ * of kernels that it tries out shows nothing. */
+static uint64_t span_of(const struct period *period, unsigned marks)
+{
+    uint64_t all = mark_at(period, period->count - 1)->at_ns -
+                   mark_at(period, period->count - marks)->at_ns;
+    uint64_t longest = 0;
+    for (unsigned i = 1; i < marks; i++) {
+        uint64_t number = period->count - i;
+        uint64_t gap = mark_at(period, number)->at_ns - mark_at(period, number - 1)->at_ns;
+        longest = gap > longest ? gap : longest;
+    }
+    return longest > all / 2 ? 2 * (all - longest) : all;
+}
+
 /* How many marks to compare: 0: there are too few. */
 static unsigned evidence_for(const struct period *period, unsigned length)
 {
@@ -137,9 +152,7 @@ static unsigned evidence_for(const struct period *period, unsigned length)
         marks = (REPEATS - 1) * length;
     if (marks + length > known)
         return 0;
-    uint64_t for_ns = mark_at(period, period->count - 1)->at_ns -
-                      mark_at(period, period->count - marks - length)->at_ns;
-    return marks + length >= MARKS || for_ns >= SLOW_NS ? marks : 0;
+    return marks + length >= MARKS || span_of(period, marks + length) >= SLOW_NS ? marks : 0;
 }
 
 /* The shortest one that shows; 0: none does. */
@@ -248,16 +261,19 @@ static uint64_t lasting(const struct period *period)
 static bool find(struct period *period)
 {
     uint64_t now_ns = mark_at(period, period->count - 1)->at_ns;
-    if (!candidate_lasts(period)) {
+    if (candidate_lasts(period)) {
+        uint64_t gap_ns = now_ns - mark_at(period, period->count - 2)->at_ns;
+        period->lasted_ns += gap_ns < period->lasted_ns ? gap_ns : period->lasted_ns;
+    } else {
         unsigned marks = 0, length = find_candidate(period, &marks);
         period->candidate = length;
         period->first = iteration_of(period, length, 0);
-        period->candidate_ns = mark_at(period, period->count - marks - length)->at_ns;
+        period->lasted_ns = length ? span_of(period, marks + length) : 0;
     }
     unsigned length = period->candidate;
     if (!length)
         return find_varying(period, now_ns - period->begun_ns);
-    if (now_ns - period->candidate_ns < lasting(period) || !is_steady(period, length))
+    if (period->lasted_ns < lasting(period) || !is_steady(period, length))
         return false;
     /* The first marks of a program, some of them odd, may have hidden a shorter one. */
     unsigned marks = 0, shortest = find_candidate(period, &marks);

@@ -62,7 +62,7 @@ struct period {
     uint64_t begun_ns;               /* when the first mark was */
     struct mark mean;                /* of iterations that vary */
     unsigned candidate;              /* a length that seems to be it */
-    uint64_t candidate_ns;           /* since when */
+    uint64_t lasted_ns;              /* how long it has seemed so */
     struct mark first;               /* what an iteration of it had then */
     uint64_t boundary;               /* number of the mark that ends the current iteration */
     unsigned unlike, looked_at;      /* marks since it was found */

@@ -211,6 +211,21 @@ static void test_without_input_it_must_last(void **state)
     assert_true(boundaries >= 200);
 }
 
+/* A library tries out its kernels in bursts, between which it compiles. */
+static void test_bursts_are_no_iterations(void **state)
+{
+    (void)state;
+    for (int burst = 0; burst < 5; burst++)
+        for (int i = 0; i < (burst == 3 ? 60 : 300); i++)
+            assert_int_equal(
+                wait_for(i % 6 == 0 ? 1 : 2, 0, i % 6 == 5 ? 8 : 0, i ? 100000 : 4100000000),
+                PERIOD_UNKNOWN);
+    unsigned boundaries = 0;
+    for (int i = 0; i < 1300; i++)
+        boundaries += wait_for(40, 4096, 4096, 1000000) == PERIOD_BOUNDARY;
+    assert_true(boundaries >= 200);
+}
+
 static uint32_t draw(uint32_t *random, uint32_t below)
 {
     *random = *random * 1664525 + 1013904223;
@@ -338,6 +353,7 @@ int main(void)
         cmocka_unit_test_setup(test_a_period_is_lost, set_up),
         cmocka_unit_test_setup(test_one_odd_wait_among_many, set_up),
         cmocka_unit_test_setup(test_without_input_it_must_last, set_up),
+        cmocka_unit_test_setup(test_bursts_are_no_iterations, set_up),
         cmocka_unit_test_setup(test_each_request_is_another, set_up),
         cmocka_unit_test_setup(test_texts_of_any_length, set_up),
         cmocka_unit_test_setup(test_inputs_that_stop, set_up),
