@@ -203,13 +203,17 @@ static void print_crowd(const struct capture *capture)
     double off = capture_crowd_difference(capture);
     if (!isfinite(off))
         return;
-    printf("with %u processes over MPS: replay %.4g/s, program %.4g/s: %+.1f%%, with %.3g times "
-           "the program's blocks\n",
+    char blocks[CAPTURE_BLOCKS_TEXT], notice[160];
+    printf("with %u processes over MPS: replay %.4g/s, program %.4g/s: %+.1f%%, with %s\n",
            capture->crowd, capture->replay_crowd_ips, capture->program_crowd_ips, 100.0 * off,
-           capture->blocks_scale);
-    if (fabs(off) > ALIKE_REL)
-        report_notice("warning: beside others the workload does not do as much as the program, "
-                      "whatever its kernels leave of the GPU: the difference may be on the host");
+           capture_blocks(capture, blocks));
+    if (fabs(off) <= ALIKE_REL)
+        return;
+    snprintf(notice, sizeof notice,
+             "warning: beside others the workload does %s than the program, whatever its kernels "
+             "leave of the GPU: the difference may be on the host",
+             off > 0.0 ? "more" : "less");
+    report_notice(notice);
 }
 
 static void print(const struct capture *capture)

@@ -7,9 +7,13 @@
 #include "orchestrator/capture/share.h"
 #include "orchestrator/trace/run.h"
 
-/* How often the workload is measured with the crowd, and how near is near enough. */
+/* How often the workload is measured with the crowd, and how near is near enough: starts of one
+ * program differ by as much. */
 #define TRIES 8
-#define NEAR_REL 0.02
+#define NEAR_REL 0.05
+/* Other blocks must bring the workload at least that share of the way to the program: less is
+ * noise, and what keeps them apart is no share of the GPU. */
+#define HELPS_REL 0.5
 
 /* GPU threads that a multiprocessor has room for. */
 #define SM_THREADS 2048
@@ -71,8 +75,9 @@ static void find_bounds(const struct capture *capture, struct share_search *sear
 struct fitting {
     struct capture *capture;
     struct captured_workload own; /* with the program's blocks */
+    double own_off;               /* of its ratio, as a logarithm: the nearer one of two */
     struct captured_workload best;
-    double best_off; /* of its ratio, as a logarithm */
+    double best_off;
 };
 
 /* STATUS_UNSUPPORTED: with that many blocks a kernel cannot be as short as it was. Then the search
@@ -96,9 +101,12 @@ static enum status measure(void *data, double scale, double *ratio)
         status = capture_measure_crowd(capture, &replay.plan.points[1], &result);
     if (status == STATUS_OK) {
         *ratio = result.throughput_ips / capture->program_crowd_ips;
-        if (fabs(log(*ratio)) < fitting->best_off) {
+        double off = fabs(log(*ratio));
+        if (scale == 1.0)
+            fitting->own_off = fmin(fitting->own_off, off);
+        if (off < fitting->best_off) {
             fitting->best = capture->workload;
-            fitting->best_off = fabs(log(*ratio));
+            fitting->best_off = off;
         }
     }
     round_result_release(&result);
@@ -110,15 +118,18 @@ enum status capture_fit_crowd(struct capture *capture)
 {
     struct fitting fitting = {.capture = capture,
                               .own = capture->workload,
-                              .best = capture->workload,
+                              .own_off = (double)INFINITY,
                               .best_off = (double)INFINITY};
     struct share_search search = {
         .near_rel = NEAR_REL, .tries = TRIES, .measure = measure, .data = &fitting};
     struct share found;
     find_bounds(capture, &search);
+    double again;
     enum status status = share_find(&search, &found);
-    capture->workload = fitting.best;
-    if (status == STATUS_OK)
-        capture->blocks_scale = found.scale;
+    if (status == STATUS_OK && found.scale != 1.0)
+        status = measure(&fitting, 1.0, &again);
+    bool helps = fitting.best_off <= (1.0 - HELPS_REL) * fitting.own_off;
+    capture->workload = helps ? fitting.best : fitting.own;
+    capture->blocks_scale = helps ? found.scale : 1.0;
     return status;
 }

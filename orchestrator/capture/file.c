@@ -22,6 +22,17 @@ static void put_command(FILE *out, char *const *command)
             line);
 }
 
+const char *capture_blocks(const struct capture *capture, char out[CAPTURE_BLOCKS_TEXT])
+{
+    double scale = capture->blocks_scale;
+    if (scale == 1.0)
+        snprintf(out, CAPTURE_BLOCKS_TEXT, "the program's blocks");
+    else
+        snprintf(out, CAPTURE_BLOCKS_TEXT, "%.*f times the program's blocks",
+                 scale < 0.1 ? 3 : scale < 10.0 ? 2 : scale < 100.0 ? 1 : 0, scale);
+    return out;
+}
+
 static void put_crowd(FILE *out, const struct capture *capture)
 {
     double off = capture_crowd_difference(capture);
@@ -34,10 +45,11 @@ static void put_crowd(FILE *out, const struct capture *capture)
     fprintf(out,
             "# with %u processes over MPS the program does %.4g/s, this workload %.4g/s: %+.1f%%\n",
             capture->crowd, capture->program_crowd_ips, capture->replay_crowd_ips, 100.0 * off);
+    char blocks[CAPTURE_BLOCKS_TEXT];
     fprintf(out,
-            "# Kernels have %.3g times the blocks that the program's have, so that they leave "
-            "each other as\n# much of the GPU; all compute.\n",
-            capture->blocks_scale);
+            "# Kernels have %s, with which they leave each other\n"
+            "# of the GPU what the program's do, as far as that can be; all compute.\n",
+            capture_blocks(capture, blocks));
 }
 
 static void put_head(FILE *out, const struct capture *capture)

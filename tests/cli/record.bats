@@ -126,6 +126,19 @@ more_blocks() {
   grep -qE '^# with 4 processes over MPS the program does [0-9.]+/s, this workload [0-9.]+/s: ' mine.job
 }
 
+# What holds processes up beside each other is their host.
+same_blocks() {
+  rm -f mine.job
+  CROWD=4 record 0 kernel:4x128:200000:2 sync busy:20000 || return 1
+  grep -q '^step = kernel blocks=4 threads=128' mine.job ||
+    fail "the kernels have other blocks" "$(cat mine.job)"
+  grep -qE "^with 4 processes over MPS: .*, with the program's blocks$" out
+}
+
+@test "blocks stay as they are where others do not help" {
+  judged same_blocks
+}
+
 @test "a program that cannot run several times is recorded alone" {
   CROWD=2 record 0 single:lock kernel:4x128:200000:2
   # On a busy machine what is recorded may take longer than the program, which is worth a warning, too.
