@@ -9,6 +9,7 @@
 
 #include "common/status.h"
 #include "files/results_read.h"
+#include "orchestrator/emit/choose.h"
 
 /* A results file on its way into the page. Records are those of the results. */
 struct report_file {
@@ -19,6 +20,7 @@ struct report_file {
     char *unexplained;  /* why that is empty; "": it is not; owned */
     const json_t *best; /* NULL: there is none, */
     char *why;          /* why it is this one, or why there is none; owned */
+    struct emit_choice choice; /* has the better points that are not taken */
 };
 
 /* What a point reached of the ceiling that binds it. */

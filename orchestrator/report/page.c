@@ -93,6 +93,24 @@ static void write_naive(FILE *out, const struct report_file *file)
     fputs("</tbody></table>\n", out);
 }
 
+static void write_skipped(FILE *out, const struct emit_choice *choice)
+{
+    char label[REPORT_LABEL];
+    for (size_t i = 0; i < choice->skipped_count; i++) {
+        const struct emit_skipped *one = &choice->skipped[i];
+        fprintf(out, "<p>Better, but not taken: point %" JSON_INTEGER_FORMAT ", ",
+                integer_at(one->point, "id"));
+        html_text(out, report_label(one->point, label));
+        fputs(", with ", out);
+        html_number(out, "strong", number_at(one->point, "throughput_ips"));
+        fputs(" iterations/s, ", out);
+        html_text(out, one->reason);
+        fputs(".</p>\n", out);
+    }
+    if (choice->skipped_more > 0)
+        fprintf(out, "<p>Better, but not taken: %zu more.</p>\n", choice->skipped_more);
+}
+
 static void write_best(FILE *out, const struct report_file *file)
 {
     char label[REPORT_LABEL];
@@ -109,6 +127,7 @@ static void write_best(FILE *out, const struct report_file *file)
     fprintf(out, "<p>Point %" JSON_INTEGER_FORMAT ", ", integer_at(file->best, "id"));
     html_text(out, file->why);
     fputs(".</p>\n", out);
+    write_skipped(out, &file->choice);
     if (report_limit_of(file, file->best, &limit))
         write_limit(out, &limit);
     char *command = report_command_of(file, file->best);

@@ -39,12 +39,11 @@ static enum status explain(struct report_file *file)
 static enum status choose(struct report_file *file)
 {
     static const struct emit_rules rules = {.point = -1, .no_advice = true, .or_unconverged = true};
-    struct emit_choice choice = {0};
-    enum status status = emit_choose(&file->results, file->path, &rules, &choice);
+    enum status status = emit_choose(&file->results, file->path, &rules, &file->choice);
     if (status != STATUS_OK && status != STATUS_USAGE)
         return status;
-    file->best = choice.point;
-    file->why = strdup(status == STATUS_OK ? choice.why : status_text());
+    file->best = file->choice.point;
+    file->why = strdup(status == STATUS_OK ? file->choice.why : status_text());
     return file->why ? STATUS_OK : status_set(STATUS_MEMORY, "out of memory for '%s'", file->path);
 }
 

@@ -84,13 +84,18 @@ static void write_best(const struct campaign *campaign, const struct entry *best
 }
 
 /* One that is not precise enough to be the best. */
-static void write_faster(const struct campaign *campaign, const struct entry *entry, FILE *out)
+static void write_faster(const struct campaign *campaign, const struct entry *best,
+                         const struct entry *entry, FILE *out)
 {
     char what[POINT_DESCRIPTION], text[32];
+    double half = number_at(entry->record, "ci95_rel");
     point_describe(&campaign->plan.points[integer_at(entry->record, "id")], what, sizeof what);
-    fprintf(out, "%s may do more, %s iterations/s, but is %s\n", what,
-            text_number(number_at(entry->record, "throughput_ips"), text, sizeof text),
-            text_at(entry->record, "status"));
+    fprintf(out, "%s %s more, %s iterations/s", what,
+            isfinite(half) && entry->low > best->high ? "does" : "may do",
+            text_number(number_at(entry->record, "throughput_ips"), text, sizeof text));
+    if (isfinite(half))
+        fprintf(out, " ±%.1f%%", 100.0 * half);
+    fprintf(out, ", but is %s\n", text_at(entry->record, "status"));
 }
 
 /* Writes the best of the work that entries[first] has, unless an earlier entry has that, too. */
@@ -110,12 +115,12 @@ static bool write_work(const struct campaign *campaign, const struct entry *entr
             entries[i].value > (faster ? faster : best)->value)
             faster = &entries[i];
     for (size_t i = first; i < count; i++)
-        others += &entries[i] != best && strcmp(entries[i].work, best->work) == 0 &&
+        others += &entries[i] != best && &entries[i] != faster && strcmp(entries[i].work, best->work) == 0 &&
                   entries[i].high >= best->low;
     if (out)
         write_best(campaign, best, others, out);
     if (out && faster)
-        write_faster(campaign, faster, out);
+        write_faster(campaign, best, faster, out);
     return true;
 }
 

@@ -52,6 +52,15 @@ row_of() {
 <pre>mpsweep sweep' ]
 }
 
+@test "better points that are not taken are named beside the best" {
+  needs_gnuplot
+  file r.jsonl <<<'{"throughput_ips": 774}
+{"status": "unconverged", "threads": 2, "throughput_ips": 1463}'
+  page r.jsonl
+  holds '<h3>threads 1×1, pinned' \
+    '<p>Better, but not taken: point 1, threads 1×2, pinned, with <strong>1463</strong> iterations/s, is unconverged.</p>'
+}
+
 @test "without a point that is ok the best one is marked as unconverged, but not of a tuning" {
   needs_gnuplot
   file r.jsonl <<<'{"status": "unconverged"}
