@@ -44,7 +44,9 @@ static bool ended_with_us(const struct round *round, const struct gpu_child *chi
          WTERMSIG(child->wait_status) != SIGHUP))
         return false;
     struct pollfd signalled = {.fd = round->session->signal_fd, .events = POLLIN};
-    return poll(&signalled, 1, SIGNAL_MS) > 0 && session_check_signals(round->session) != STATUS_OK;
+    return session_check_signals(round->session) != STATUS_OK ||
+           (poll(&signalled, 1, SIGNAL_MS) > 0 &&
+            session_check_signals(round->session) != STATUS_OK);
 }
 
 enum status round_ended_process(const struct round *round, unsigned index)
@@ -101,7 +103,8 @@ static unsigned holding_up(const struct round *round, unsigned worker)
     return worker;
 }
 
-/* Names the workers that have made no progress since their beats were noted. */
+/* Names the workers that have made no progress since their beats were noted: no iteration has ended,
+ * well or not. */
 static enum status check_progress(const struct round *round, uint64_t *beats, uint64_t *since_ns)
 {
     const struct point *point = round->point;
@@ -111,7 +114,7 @@ static enum status check_progress(const struct round *round, uint64_t *beats, ui
         const struct shm_slot *slot = round_slot(round, i);
         if (atomic_load_explicit(&slot->state, memory_order_relaxed) == SHM_STATE_FINISHED)
             continue;
-        uint64_t beat = atomic_load_explicit(&slot->heartbeat, memory_order_relaxed);
+        uint64_t beat = atomic_load_explicit(&slot->last_end_ns, memory_order_relaxed);
         uint64_t idle_until_ns = atomic_load_explicit(&slot->idle_until_ns, memory_order_relaxed);
         if (beat != beats[i] || since_ns[i] == 0 || now < idle_until_ns) {
             beats[i] = beat;

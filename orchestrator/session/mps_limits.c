@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "device/cuda_abi.h"
-#include "device/nvml.h"
 
 #define DATE_LENGTH 10 /* of an ISO 8601 time */
 
@@ -81,18 +80,25 @@ const char *mps_limits_summary(const struct mps_limits *limits, char *text, size
     return text;
 }
 
+/* From the kernel's module: NVML may hang in a sick driver, and this thread must hear of signals. */
+static void read_release(char *out, size_t size)
+{
+    FILE *file = fopen("/sys/module/nvidia/version", "re");
+    out[0] = '\0';
+    if (!file)
+        return;
+    if (fgets(out, (int)size, file))
+        out[strcspn(out, "\n")] = '\0';
+    fclose(file);
+}
+
 void mps_limits_key_of(const struct session *session, struct mps_limits_key *out)
 {
-    struct nvml nvml;
-    struct nvml_snapshot now;
     *out = (struct mps_limits_key){0};
     memcpy(out->uuid, gpu_at(session->gpus, 0)->uuid, sizeof out->uuid);
     session_cuda(session, out->cuda);
-    if (session->emulated || nvml_open(NULL, &nvml) != STATUS_OK)
-        return;
-    if (nvml_device_snapshot(&nvml, out->uuid, &now) == STATUS_OK && now.known_driver)
-        memcpy(out->release, now.driver_version, sizeof out->release);
-    nvml_close(&nvml);
+    if (!session->emulated)
+        read_release(out->release, sizeof out->release);
 }
 
 enum status mps_limits_known(const struct session *session, struct mps_limits *out)

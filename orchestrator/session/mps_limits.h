@@ -21,7 +21,7 @@
 struct mps_limits_key {
     char uuid[64];
     char cuda[32];    /* newest CUDA of the driver, "13.0" */
-    char release[96]; /* of the driver, "580.95.05"; "" where NVML does not know it */
+    char release[96]; /* of the driver, "580.95.05"; "" where the kernel does not show it */
 };
 
 struct mps_limits_row {

@@ -279,6 +279,8 @@ serves_a_rate() {
 
 @test "where all answers are wrong, or all connections closed, there is no number" {
   fails 'HTTP 500' --expect 200 -- --status 500
+  # For longer than --timeout, too: requests end all the time.
+  DURATION=$((HUNG + 1)) LONGEST=$((HUNG + 1)) fails 'HTTP 500' --expect 200 --timeout $HUNG -- --status 500
   fails "an answer of 4 bytes without 'true'" --expect true -- --wrong-text ping
   fails 'process 1 .*first request, POST http://127.0.0.1:[0-9]+/.*: the connection was closed without an answer' -- --close
 }
