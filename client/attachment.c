@@ -63,6 +63,20 @@ static enum status attach_trace(int fd, int supervisor)
     return status;
 }
 
+/* Whether both number processes alike: in a container a process has another number. */
+static bool shares_numbers(int supervisor)
+{
+    char path[48], own[64] = "", theirs[64] = "";
+    snprintf(path, sizeof path, "/proc/%d/ns/pid", supervisor);
+    return readlink("/proc/self/ns/pid", own, sizeof own - 1) > 0 &&
+           readlink(path, theirs, sizeof theirs - 1) > 0 && strcmp(own, theirs) == 0;
+}
+
+static void note_fork(void)
+{
+    client.forks++;
+}
+
 static enum status attach(void)
 {
     int version = 0, memory_fd, event_fd, supervisor, process, trace_fd, fd;
@@ -97,6 +111,8 @@ static enum status attach(void)
     }
     client.shm = shm;
     client.process = (unsigned)process;
+    client.shares_numbers = shares_numbers(supervisor);
+    pthread_atfork(NULL, NULL, note_fork);
     /* Where the memory was not handed on, that number is another file's by now. */
     if (is_ours(memory_fd, MEMORY_NAME) && is_ours(event_fd, "anon_inode:[eventfd]"))
         client.event_fd = fcntl(event_fd, F_DUPFD_CLOEXEC, 3);

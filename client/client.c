@@ -299,6 +299,10 @@ static void tell_begun(struct mpsweep *handle)
 static int begin_at(struct mpsweep *handle)
 {
     bool in_window = handle->recorder.in_window;
+    if (handle->forks != client.forks) {
+        mpsweep_fail(handle, "its handle was opened before fork(): each process opens its own");
+        return 0;
+    }
     if (!handle->begun)
         tell_begun(handle);
     recorder_before(&handle->recorder);

@@ -60,7 +60,9 @@ struct mpsweep *client_make_handle(unsigned number)
     *handle = (struct mpsweep){.slot = shm_slot_at(&client.shm, client.process, number),
                                .header = client.shm.header,
                                .thread = thread,
-                               .number = number};
+                               .number = number,
+                               .forks = client.forks,
+                               .opener = client.shares_numbers ? getpid() : 0};
     client_take_on_first(handle);
     return handle;
 }

@@ -34,6 +34,7 @@ static void take_on(struct mpsweep *handle, uint32_t assignment)
     handle->begun = false;
     handle->begin_ns = 0;
     handle->recorder = (struct recorder){0};
+    atomic_store(&handle->slot->opener, handle->opener);
     /* The orchestrator has bound the process as a whole before it handed the assignment out. */
     if (handle->bound)
         cpu_bind_thread(handle->slot->cpus);

@@ -47,7 +47,7 @@
 #include "job/workload_mix.h"
 
 #define SHM_MAGIC UINT64_C(0x31706565777370bd) /* never valid UTF-8 text */
-#define SHM_VERSION 13
+#define SHM_VERSION 14
 
 /* Time slices in which progress is counted, the first beginning at the end of the warm-up. The
  * orchestrator picks slice_ns so that the longest window fits. */
@@ -212,6 +212,7 @@ struct shm_slot {
     _Atomic uint32_t opened;             /* a program's: enum shm_opened */
     _Atomic uint32_t at_work;            /* a program's: between begin and end of an iteration */
     _Atomic uint32_t held;               /* a program's: after the assignment of this number */
+    _Atomic int32_t opener;              /* a program's: the process that opened it; 0: not known */
     /* Longest first, of the window; before its first one began, of the warm-up. From the end of the
      * one before (open loop: from the planned start, if that is later) to their own. */
     _Atomic uint64_t longest_ns[SHM_LONGEST];

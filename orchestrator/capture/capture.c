@@ -16,6 +16,8 @@
 
 /* A replay that is further off than this is not what the program does. */
 #define ALIKE_REL 0.05
+/* The most that a window grows for a program with slow iterations, seconds. */
+#define LONGEST_S 30.0
 
 /* The program's own file name, of the characters that names have. */
 static void name_after(const char *program, char name[WORKLOAD_NAME_BYTES])
@@ -71,10 +73,11 @@ static enum status choose(struct capture *capture, struct job *job)
     if (status == STATUS_OK)
         status = plan_make(job, 1, &capture->plan);
     double duration = options_real(options, OPTION_DURATION);
+    bool is_given = options->values[OPTION_DURATION].rank > 0;
     capture->limits = (struct round_limits){
         .duration_ns = (uint64_t)(duration * 1e9),
-        .max_duration_ns = (uint64_t)(duration * 1e9),
-        .fits_program = options->values[OPTION_DURATION].rank == 0,
+        .max_duration_ns = (uint64_t)((is_given ? duration : fmax(duration, LONGEST_S)) * 1e9),
+        .fits_program = !is_given,
         .precision_rel = (double)INFINITY,
         .timeout_ns = (uint64_t)(options_real(options, OPTION_TIMEOUT) * 1e9),
     };

@@ -108,6 +108,8 @@ enum status round_program_failed(const struct round *round, unsigned process, en
 enum status round_program_lacks_threads(const struct round *round);
 enum status round_program_unready(const struct round *round, double seconds);
 enum status round_program_hangs(const struct round *round, unsigned worker);
+/* Before the stop: whether each handle's process is still there. A wrapper may outlive it. */
+enum status round_program_check_openers(const struct round *round);
 enum status round_program_unended(const struct round *round);
 /* After the window: each thread ended an iteration. */
 enum status round_program_check(const struct round *round);

@@ -162,7 +162,9 @@ static enum status grow_window(struct round *round, uint64_t start_ns, uint64_t 
     if (point_is_program(round->point)) {
         enum status status =
             round_wait_until(round, all_have_begun, clock_now_ns() + BEGIN_NS, beats, since_ns);
-        if (status != STATUS_OK && status != STATUS_TIMEOUT)
+        if (status == STATUS_OK || status == STATUS_TIMEOUT)
+            status = round_program_check_openers(round);
+        if (status != STATUS_OK)
             return status;
     }
     shm_stop(&round->shm, window_end_ns(round));

@@ -5,6 +5,7 @@
 
 #include "common/clock.h"
 #include "job/options.h"
+#include "common/process.h"
 #include "common/process_tree.h"
 #include "common/text.h"
 #include "orchestrator/crew/program.h"
@@ -264,6 +265,11 @@ enum status round_program_check(const struct round *round)
                          "is shorter, after which it counts as an error, or a longer --duration "
                          "and --max-duration",
                          seconds);
+        if (atomic_load(&slot->at_work))
+            return blame(round, round_process_of(round, i), STATUS_WORKER,
+                         "began iterations in its %s and ended none: each mpsweep_begin() needs an "
+                         "mpsweep_end()",
+                         place_of(round, i, place));
         return blame(round, round_process_of(round, i), STATUS_WORKER,
                      "ended no iteration in its %s within the window of %.3g s: give a "
                      "longer --duration and --max-duration",
@@ -299,6 +305,20 @@ enum status round_program_hangs(const struct round *round, unsigned worker)
     return blame(round, round_process_of(round, worker), STATUS_WORKER,
                  "hangs: no iteration ended for %.3g s in its %s", seconds,
                  place_of(round, worker, place));
+}
+
+enum status round_program_check_openers(const struct round *round)
+{
+    for (unsigned i = 0; i < point_workers(round->point); i++) {
+        const struct shm_slot *slot = round_slot(round, i);
+        pid_t opener = atomic_load(&slot->opener);
+        if (opener && atomic_load(&slot->state) == SHM_STATE_RUNNING &&
+            process_start_time(opener) == 0)
+            return blame(round, round_process_of(round, i), STATUS_WORKER,
+                         "goes on, but its process %d, which had iterations, has ended",
+                         (int)opener);
+    }
+    return STATUS_OK;
 }
 
 enum status round_program_unended(const struct round *round)

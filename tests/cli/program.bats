@@ -375,6 +375,18 @@ SCRIPT
   fails status 'ended with exit status 3 after it was asked to stop$' -l processes:2 -l hybrid:2x2
 }
 
+@test "a wrapper that outlives its program, and a handle that forked processes share" {
+  fails outlived 'goes on, but its process [0-9]+, which had iterations, has ended$' \
+    -l processes:2 -l processes+mps:2
+  fails forked 'failed in thread 0: its handle was opened before fork[(][)]: each process opens its own$' \
+    -l processes:2
+}
+
+@test "programs that end no iteration" {
+  fails half 'began iterations in its thread 0 and ended none: each mpsweep_begin[(][)] needs an mpsweep_end[(][)]' \
+    -l processes:2 --timeout 20
+}
+
 @test "programs that are never ready" {
   local pattern='did not report that it is ready within [0-9.]+ s: it must call mpsweep_ready'
   fails never-open "$pattern" -l processes:2 -l hybrid:2x2 --timeout $HUNG

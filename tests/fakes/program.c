@@ -117,6 +117,8 @@ static void go_on_for_ever(struct mpsweep *worker)
 /* After an iteration. Returns whether to go on. */
 static int misbehave_between(int answer)
 {
+    if (is("outlived"))
+        raise(SIGKILL);
     served += answer == 2;
     if (answer == 2 && is("not-back"))
         pause_for_ever();
@@ -210,10 +212,14 @@ static void *serve(void *argument)
         mpsweep_close(worker);
     if (is("close-early"))
         pause_for_ever();
+    if (is("forked") && fork() < 0)
+        exit(95);
     while (mpsweep_begin(worker)) {
         misbehave_within(worker, done++);
         signal_crash();
         nap();
+        if (is("half"))
+            continue;
         if (!misbehave_between(mpsweep_end_or_hold(worker)))
             break;
     }
@@ -265,6 +271,8 @@ static void serve_in_child(void)
     /* As shells do. */
     signal(SIGTERM, SIG_IGN);
     waitpid(child, &status, 0);
+    if (is("outlived"))
+        pause_for_ever();
     exit(WIFEXITED(status) ? WEXITSTATUS(status) : 90);
 }
 
@@ -276,7 +284,7 @@ int main(int argc, char **argv)
     if (argc > 1)
         mode = argv[1];
     misbehave_before();
-    if (strcmp(mode, "in-child") == 0)
+    if (strcmp(mode, "in-child") == 0 || is("outlived"))
         serve_in_child();
     if (!is("no-gpu"))
         use_gpu();
