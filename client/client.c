@@ -486,6 +486,12 @@ void client_end_bad(struct mpsweep *handle, enum client_bad bad, const char *tex
     mpsweep_cancel(handle);
 }
 
+void client_note_cut_off(void)
+{
+    if (client.attached)
+        atomic_store(&shm_process_at(&client.shm, client.process)->cut_off, 1);
+}
+
 const uint32_t *client_threads(const struct mpsweep *handle)
 {
     return &handle->header->threads;

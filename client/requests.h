@@ -20,6 +20,9 @@ enum client_bad {
 /* Ends the iteration as mpsweep_cancel() does, and counts it apart; text has the reason. */
 void client_end_bad(struct mpsweep *handle, enum client_bad bad, const char *text);
 
+/* A process was killed, perhaps with work on the GPU. */
+void client_note_cut_off(void);
+
 /* How many threads of each process have a part: others of a point that the same processes serve
  * next. */
 const uint32_t *client_threads(const struct mpsweep *handle);

@@ -6,6 +6,7 @@
  * It is to mpsweep what any program is that counts its iterations (include/mpsweep/client.h), with
  * the server as its child: threads of the layout, with their streams, are requests in flight.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #include "recording/pace.h"
 
 #define LOOK_NS (20 * NS_PER_MS)
+#define LEAVE_NS (2 * NS_PER_S)
 
 struct load {
     struct load_options options;
@@ -47,6 +49,24 @@ static enum status open_handles(struct load *load)
     return STATUS_OK;
 }
 
+/* Another program's answers would count as the server's. One that has just been ended may take
+ * connections for a moment. */
+static enum status check_address(const struct load *load)
+{
+    uint64_t until_ns = clock_now_ns() + LEAVE_NS;
+    bool taken = exchange_is_taken(&load->options);
+    while (taken && clock_now_ns() < until_ns) {
+        clock_sleep_until(clock_now_ns() + LOOK_NS);
+        taken = exchange_is_taken(&load->options);
+    }
+    if (!taken)
+        return STATUS_OK;
+    return status_set(STATUS_WORKER,
+                      "%.120s takes connections before its server is started: end what listens "
+                      "there, or give another port",
+                      load->options.url);
+}
+
 /* How long it may take is for mpsweep to decide, which reports the last words of the process. */
 static enum status await_server(struct load *load)
 {
@@ -71,6 +91,8 @@ static enum status run(struct load *load, int argc, char **argv)
     if (status == STATUS_OK)
         status = open_handles(load);
     if (status == STATUS_OK)
+        status = check_address(load);
+    if (status == STATUS_OK)
         status = server_start(&load->options, &load->server);
     if (status == STATUS_OK)
         status = await_server(load);
@@ -89,6 +111,8 @@ int main(int argc, char **argv)
     enum status status = run(&load, argc, argv);
     if (load.server.ended)
         server_end_alike(&load.server);
+    /* Our supervisor sends it to all of us a little later: the server has its time all the same. */
+    signal(SIGTERM, SIG_IGN);
     for (unsigned i = 0; load.handles && i < load.count; i++) {
         if (status != STATUS_OK)
             mpsweep_fail(load.handles[i], status_text());
@@ -96,6 +120,8 @@ int main(int argc, char **argv)
     }
     if (status != STATUS_OK && (!load.handles || !load.handles[0]))
         fprintf(stderr, "mpsweep-load: %s\n", status_text());
+    if (load.server.pid && !server_stop(&load.server))
+        client_note_cut_off();
     free(load.handles);
     load_options_release(&load.options);
     curl_global_cleanup();

@@ -7,7 +7,13 @@
 #include <unistd.h>
 
 #include "common/child.h"
+#include "common/clock.h"
+#include "common/process_tree.h"
 #include "wire/program.h"
+
+/* What a server gets to end after its SIGTERM, and how often to look. */
+#define STOP_NS (5 * NS_PER_S)
+#define LOOK_NS (10 * NS_PER_MS)
 
 enum status server_start(const struct load_options *options, struct server *out)
 {
@@ -36,6 +42,21 @@ enum status server_check(struct server *server)
     if (!server->ended)
         server->ended = waitpid(server->pid, &server->wait_status, WNOHANG) == server->pid;
     return server->ended ? status_set(STATUS_WORKER, "the server has ended") : STATUS_OK;
+}
+
+bool server_stop(struct server *server)
+{
+    uint64_t kill_ns = clock_now_ns() + STOP_NS;
+    process_tree_signal(getpid(), SIGTERM);
+    /* One that was stopped would not hear it. */
+    process_tree_signal(getpid(), SIGCONT);
+    while (server_check(server) == STATUS_OK && clock_now_ns() < kill_ns)
+        clock_sleep_until(clock_now_ns() + LOOK_NS);
+    if (server->ended)
+        return true;
+    process_tree_signal(getpid(), SIGKILL);
+    server->ended = waitpid(server->pid, &server->wait_status, 0) == server->pid;
+    return false;
 }
 
 void server_end_alike(const struct server *server)

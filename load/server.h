@@ -1,5 +1,5 @@
 /*
- * The server that requests go to: a child of mpsweep-load, which its supervisor ends with it.
+ * The server that requests go to: a child of mpsweep-load, which ends it, and dies with it.
  */
 #pragma once
 
@@ -20,6 +20,9 @@ enum status server_start(const struct load_options *options, struct server *out)
 
 /* STATUS_WORKER if it has ended. */
 enum status server_check(struct server *server);
+
+/* Ends it, and what it has started: SIGTERM, time to clean up, SIGKILL. False: it took that. */
+bool server_stop(struct server *server);
 
 /* Ends this process as the server has ended: the supervisor reports that, with the last words. */
 _Noreturn void server_end_alike(const struct server *server);

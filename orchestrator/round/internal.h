@@ -102,6 +102,9 @@ enum status round_run_window(struct round *round);
 
 /* program.c, of a point that is a program: the errors that stand for those of our own workers, and
  * the proofs. They name the process and its last words. */
+/* Whether each server of the point has an address of its own. STATUS_INFEASIBLE. */
+enum status round_check_servers(const struct point *point);
+
 enum status round_program_failed(const struct round *round, unsigned process, enum status code,
                                  const char *error);
 /* STATUS_OK: none of its processes has been seen to have fewer threads than the layout. */

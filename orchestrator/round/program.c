@@ -34,6 +34,19 @@ static bool lacks_port(const struct round *round)
     return !has;
 }
 
+enum status round_check_servers(const struct point *point)
+{
+    const char *request = point->program.requests.request;
+    if (!point_is_server(point) || point_processes(point) == 1 ||
+        placeholders_use(request, PLACEHOLDER_PORT) ||
+        placeholders_use(request, PLACEHOLDER_PROCESS))
+        return STATUS_OK;
+    return status_set(STATUS_INFEASIBLE,
+                      "its %u servers would have one address, so that one of them could answer for "
+                      "all: write {port} in --request and in the command",
+                      point_processes(point));
+}
+
 /* "process 1 (python3) WHAT: its last words"; of several GPUs, "process 1 (python3, GPU 1)" */
 __attribute__((format(printf, 4, 5))) static enum status
 blame(const struct round *round, unsigned process, enum status code, const char *format, ...)

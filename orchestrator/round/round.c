@@ -295,6 +295,8 @@ enum status round_run_on(struct session *session, const struct point *point,
     enum status possible = round_check_mix(point);
     if (possible == STATUS_OK)
         possible = round_check_partition(point);
+    if (possible == STATUS_OK)
+        possible = round_check_servers(point);
     if (possible != STATUS_OK) {
         *out = (struct round_result){.status = possible};
         snprintf(out->error, sizeof out->error, "%s", status_text());

@@ -172,6 +172,25 @@ serves_a_rate() {
   ! server_runs
 }
 
+# As a server that cleans up.
+@test "a server gets SIGTERM, and time" {
+  # shellcheck disable=SC2016
+  measure 0 -l processes:2 -- sh -c '"$0" --port "$1" --delay-ms 1 & pid=$!
+    trap "echo >>ended; kill $pid; exit 0" TERM; wait' "$SERVER" '{port}'
+  points 'all(measured)' r.jsonl
+  [ "$(wc -l <ended)" -eq 2 ]
+}
+
+@test "servers have an address each, at which nothing listens before" {
+  take_port
+  INFER=(--request "POST http://127.0.0.1:$TAKEN/infer")
+  measure 2 -l processes:1 -- "$SERVER" --port 1
+  kill "$TAKER"
+  points "all(.error | test(\"http://127.0.0.1:$TAKEN/infer takes connections before its server is started: end what\"))" r.jsonl
+  measure 0 -l processes:2 -- "$SERVER" --port 1
+  points 'all(.status == "infeasible" and (.error | test("^its 2 servers would have one address")))' r.jsonl
+}
+
 @test "a stream has its first byte before its last" {
   measure 0 -l processes:1 --streams 2 -- "$SERVER" --port '{port}' --stream-ms 10
   points 'all(measured and .first_byte_us.p50 >= 9900 and .latency_us.p50 >= 19800
