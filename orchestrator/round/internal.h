@@ -108,7 +108,7 @@ enum status round_check_servers(const struct point *point);
 enum status round_program_failed(const struct round *round, unsigned process, enum status code,
                                  const char *error);
 /* STATUS_OK: none of its processes has been seen to have fewer threads than the layout. */
-enum status round_program_lacks_threads(const struct round *round);
+enum status round_program_lacks_threads(const struct round *round, double seconds);
 enum status round_program_unready(const struct round *round, double seconds);
 enum status round_program_hangs(const struct round *round, unsigned worker);
 /* Before the stop: whether each handle's process is still there. A wrapper may outlive it. */

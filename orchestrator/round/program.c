@@ -142,24 +142,6 @@ static enum status blame_observed(const struct round *round, unsigned process, d
                  seconds);
 }
 
-enum status round_program_lacks_threads(const struct round *round)
-{
-    unsigned threads = round->point->threads;
-    for (unsigned p = 0; p < point_processes(round->point); p++) {
-        const struct shm_observer *observer = &shm_process_at(&round->shm, p)->observer;
-        unsigned at_work = atomic_load(&observer->threads);
-        if (atomic_load(&observer->state) != SHM_OBSERVED_ITERATION || at_work >= threads ||
-            at_work == 0)
-            continue;
-        round->result->threads_at_work = at_work;
-        return blame(round, p, STATUS_WORKER,
-                     "works on the GPU with %u of its %u threads: it must have as many as "
-                     "MPSWEEP_THREADS gives",
-                     at_work, threads);
-    }
-    return STATUS_OK;
-}
-
 /* It has opened some of its handles. */
 static enum status blame_unopened(const struct round *round, unsigned process, unsigned opened,
                                   double seconds)
@@ -174,6 +156,39 @@ static enum status blame_unopened(const struct round *round, unsigned process, u
                  "opened handles for %u of its %u threads within %.3g s: it must have as many "
                  "threads as MPSWEEP_THREADS gives",
                  opened, point->threads, seconds);
+}
+
+/* Of a program that reports its iterations and has one stream a thread: how many threads have opened
+ * their handles, where one of them is ready and others have none; else 0. */
+static unsigned opened_threads(const struct round *round, unsigned process)
+{
+    unsigned ready = 0, opened = 0;
+    for (unsigned t = 0; t < round->point->threads && point_streams(round->point) == 1; t++) {
+        struct shm_slot *slot = shm_slot_at(&round->shm, process, t);
+        ready += atomic_load(&slot->state) == SHM_STATE_READY;
+        opened += atomic_load(&slot->opened) != SHM_OPENED_NOT;
+    }
+    return ready > 0 && opened < round->point->threads ? opened : 0;
+}
+
+enum status round_program_lacks_threads(const struct round *round, double seconds)
+{
+    unsigned threads = round->point->threads;
+    for (unsigned p = 0; p < point_processes(round->point) && !point_is_server(round->point); p++) {
+        const struct shm_observer *observer = &shm_process_at(&round->shm, p)->observer;
+        bool observed = atomic_load(&observer->state) == SHM_OBSERVED_ITERATION;
+        unsigned at_work = observed ? atomic_load(&observer->threads) : opened_threads(round, p);
+        if (at_work >= threads || at_work == 0)
+            continue;
+        round->result->threads_at_work = at_work;
+        if (!observed)
+            return blame_unopened(round, p, at_work, seconds);
+        return blame(round, p, STATUS_WORKER,
+                     "works on the GPU with %u of its %u threads: it must have as many as "
+                     "MPSWEEP_THREADS gives",
+                     at_work, threads);
+    }
+    return STATUS_OK;
 }
 
 /* A server that cannot be asked yet. */

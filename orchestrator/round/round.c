@@ -60,17 +60,18 @@ static enum status get_ready(struct round *round)
         status = crew_spawn(round->crew, round->session, p);
     if (status == STATUS_OK)
         status = round_wait_until(round, all_ready, deadline_ns, NULL, NULL);
+    double seconds = (double)(clock_now_ns() - round->spawn_ns) / 1e9;
     /* More time would not help those. */
-    if (status == STATUS_TIMEOUT && round_program_lacks_threads(round) != STATUS_OK)
+    if (status == STATUS_TIMEOUT && round_program_lacks_threads(round, seconds) != STATUS_OK)
         return STATUS_WORKER;
     if (status == STATUS_TIMEOUT && hurried)
         return status_set(status, "the workers were not ready in time for a window");
     if (status == STATUS_TIMEOUT && point_is_program(round->point))
-        return round_program_unready(round, (double)(clock_now_ns() - round->spawn_ns) / 1e9);
+        return round_program_unready(round, seconds);
     if (status == STATUS_TIMEOUT)
         return unready(round);
     if (status == STATUS_OK)
-        round->result->ready_s = (double)(clock_now_ns() - round->spawn_ns) / 1e9;
+        round->result->ready_s = seconds;
     return status;
 }
 

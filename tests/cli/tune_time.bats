@@ -25,18 +25,21 @@ keeps_to() {
   tail -1 r.jsonl | jq -e ".type == \"footer\" and .seconds <= $budget" >/dev/null
 }
 
-# searches_its_threads: a program that has one thread, whatever MPSWEEP_THREADS asks for.
+# searches_its_threads PATTERN PROGRAM...: that has one thread, whatever MPSWEEP_THREADS asks for.
 searches_its_threads() {
+  local pattern=$1
+  shift
   rm -f t.jsonl
-  expect 0 "$MPSWEEP" tune --device emulated --budget 20s --max-processes 4 -q -o t.jsonl -- \
-    "$MPSWEEP_BUILD_DIR/tests/fakes/unaware"
+  expect 0 "$MPSWEEP" tune --device emulated --budget 20s --max-processes 4 -q -o t.jsonl -- "$@"
   points 'map(select(.threads > 1 and .tune.stage == "look"))
-    | length <= 1 and all(.error | test("works on the GPU with 1 of its"))' t.jsonl
+    | length <= 1 and all(.error | test("'"$pattern"'"))' t.jsonl
   points 'any(measured and .processes == 4 and .threads == 1)' t.jsonl
 }
 
 @test "threads that a program does not have are tried once" {
-  judged searches_its_threads
+  judged searches_its_threads 'works on the GPU with 1 of its' "$MPSWEEP_BUILD_DIR/tests/fakes/unaware"
+  judged searches_its_threads 'opened handles for 1 of its' \
+    "$MPSWEEP_BUILD_DIR/tests/fakes/gpu_program" kernel:1x32:200000:3 sync sleep:2000
 }
 
 @test "processes that are slow to start" {
