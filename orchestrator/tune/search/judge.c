@@ -179,9 +179,12 @@ static bool meets_and_may_win(const struct tune_search *search, size_t point)
     return tune_may_win(search, point) && tune_meets(search, point);
 }
 
+/* Of those that seem to be within the limits, though not surely, the one that does most. */
 static bool is_closer(const struct tune_search *search, size_t a, size_t b)
 {
-    return tune_excess(search, a) < tune_excess(search, b);
+    double beyond_a = fmax(1.0, tune_excess(search, a));
+    double beyond_b = fmax(1.0, tune_excess(search, b));
+    return beyond_a != beyond_b ? beyond_a < beyond_b : value_of(search, a) > value_of(search, b);
 }
 
 static void set_margin(const struct tune_search *search, struct tune_judgement *out)

@@ -270,6 +270,18 @@ static bool add_naive(const struct tune_search *search, struct tune_batch *batch
     }
 }
 
+/* One of the obvious layouts may seem better than all finalists: it gets rounds of its own, once. */
+static bool add_late_finals(struct tune_search *search, struct tune_batch *batch)
+{
+    size_t leader[2];
+    if (search->reopened || tune_leaders(search, leader, 1) == 0 ||
+        search->states[leader[0]].rounds > 0 || !tune_add_round(search, batch))
+        return false;
+    search->reopened = true;
+    search->stage = TUNE_STAGE_FINAL;
+    return true;
+}
+
 /* Chooses the batch of the stage that the search is in. False: it has none. */
 static bool fill(struct tune_search *search, struct tune_batch *batch)
 {
@@ -279,7 +291,8 @@ static bool fill(struct tune_search *search, struct tune_batch *batch)
     case TUNE_STAGE_FINAL:
         return tune_add_round(search, batch);
     case TUNE_STAGE_NAIVE:
-        return !is_unproved(search) && add_naive(search, batch);
+        return !is_unproved(search) &&
+               (add_naive(search, batch) || add_late_finals(search, batch));
     default:
         return false;
     }

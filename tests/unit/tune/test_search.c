@@ -242,6 +242,27 @@ static void test_naive_layouts_come_last_and_once(void **state)
     assert_true(rig_judge().complete);
 }
 
+/* An obvious layout that predictions held for slow does most: it has rounds of its own. */
+static double surface_of_surprise(const struct tune_candidate *one)
+{
+    return one->naive ? 2000.0 : 1000.0;
+}
+
+static void test_a_naive_layout_may_win_in_the_end(void **state)
+{
+    (void)state;
+    struct tune_rules predicted = rig_rules;
+    predicted.predicted = true;
+    rig_make_space();
+    for (size_t i = 0; i < rig.count; i++)
+        rig.space[i].predicted = rig.space[i].naive ? 10.0 : 1000.0;
+    rig_begin(&predicted);
+    rig_run(surface_of_surprise, 0.001, 1000.0);
+    struct tune_judgement judgement = rig_judge();
+    assert_int_equal(judgement.winner, 0);
+    assert_in_range(judgement.rounds, 2, 8);
+}
+
 /* One layout was measured, and others are predicted to do twice as much. */
 static void test_a_search_that_ends_too_soon_is_unfinished(void **state)
 {
@@ -485,6 +506,7 @@ int main(void)
         cmocka_unit_test_teardown(test_noise_seldom_makes_a_winner_of_equals, rig_end),
         cmocka_unit_test_teardown(test_of_equals_seldom_one_is_the_winner, rig_end),
         cmocka_unit_test_teardown(test_naive_layouts_come_last_and_once, rig_end),
+        cmocka_unit_test_teardown(test_a_naive_layout_may_win_in_the_end, rig_end),
         cmocka_unit_test_teardown(test_a_search_that_ends_too_soon_is_unfinished, rig_end),
         cmocka_unit_test_teardown(test_exhaustive_asks_for_all, rig_end),
         cmocka_unit_test_teardown(test_of_equals_the_cheapest_wins, rig_end),
