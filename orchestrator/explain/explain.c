@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "files/results_read.h"
 #include "files/results_write.h"
@@ -61,6 +62,11 @@ static enum status load(struct explaining *explaining, bool writes)
     enum status status = writes ? results_continue(path, fields_of_explanations,
                                                    &explaining->results, &explaining->writer)
                                 : results_load(path, fields_of_explanations, &explaining->results);
+    if (status != STATUS_OK && writes && access(path, R_OK) == 0 && access(path, W_OK) != 0)
+        return status_prefix(status,
+                             "explain keeps what it measures in the file: give it a copy of '%s' "
+                             "that you may write to: ",
+                             path);
     if (status == STATUS_OK && !explaining->results.header)
         status = status_set(STATUS_USAGE, "'%s' has no whole line", path);
     if (status != STATUS_OK)

@@ -24,13 +24,15 @@
 enum limit {
     LIMIT_UNKNOWN, /* one worker, or not known what one does */
     LIMIT_NONE,
+    LIMIT_OPEN, /* the interval leaves open whether there is any */
     LIMIT_SLICES,
     LIMIT_CPUS,
     LIMIT_PROCESS,
     LIMIT_SHARED,
 };
 
-static const char *const limit_names[] = {NULL, NULL, "time-slicing", "cpus", "process", "shared"};
+static const char *const limit_names[] = {NULL,   NULL,      NULL,    "time-slicing",
+                                          "cpus", "process", "shared"};
 
 /* The points of a file, and what one of them is. */
 struct programs {
@@ -39,15 +41,17 @@ struct programs {
     double cpus;    /* that workers may use; 0: not known */
     bool ticking;   /* the file is of a program, observed or not */
     double one_ips; /* of one worker; 0: not known */
+    double one_rel; /* half of its interval */
 };
 
 struct finding {
     const json_t *point;
     double workers, times; /* of one worker's throughput; 0: not known */
+    double off_rel;        /* of times: half of its interval */
     double cpus, share;    /* in use; of a CPU, that each worker uses */
     enum limit limit;
     const json_t *instead; /* as many workers in another layout over MPS; NULL: not measured */
-    double instead_times;
+    double instead_times, instead_rel;
 };
 
 static double number(const json_t *record, const char *key)
@@ -86,8 +90,10 @@ static struct programs programs_of(const json_t *header, const json_t *points)
     table_settings_find(points, &programs.varying);
     for (size_t i = 0; i < json_array_size(points) && programs.one_ips <= 0.0; i++) {
         const json_t *point = json_array_get(points, i);
-        if (is_program(&programs, point) && workers_of(point) == 1.0)
-            programs.one_ips = ips_of(point);
+        if (!is_program(&programs, point) || workers_of(point) != 1.0)
+            continue;
+        programs.one_ips = ips_of(point);
+        programs.one_rel = number(point, "ci95_rel");
     }
     return programs;
 }
@@ -124,11 +130,16 @@ static enum limit limit_of(const struct programs *programs, const struct finding
     double processes = number(found->point, "processes");
     bool several = number(found->point, "threads") > 1.0;
     bool sliced = processes > 1.0 && !over_mps(found->point);
-    bool shown = found->instead_times >= SHOWN, asked = found->instead != NULL;
+    /* By much, and surely more. */
+    bool shown = found->instead_times >= SHOWN &&
+                 found->instead_times * (1.0 - found->instead_rel) > 1.0;
+    bool asked = found->instead != NULL;
     if (found->workers <= 1.0 || found->times <= 0.0)
         return LIMIT_UNKNOWN;
     if (found->times >= UNDISTURBED * found->workers)
         return LIMIT_NONE;
+    if (found->times * (1.0 + found->off_rel) >= UNDISTURBED * found->workers)
+        return LIMIT_OPEN;
     if (sliced && (shown || !asked))
         return LIMIT_SLICES;
     if (programs->cpus > 0.0 && found->cpus >= FULL * programs->cpus)
@@ -144,9 +155,12 @@ static struct finding find(const struct programs *programs, const json_t *point)
     found.cpus = point_cpus_in_use(point);
     if (programs->one_ips > 0.0)
         found.times = ips_of(point) / programs->one_ips;
+    found.off_rel = hypot(number(point, "ci95_rel"), programs->one_rel);
     found.instead = find_instead(programs, point);
-    if (found.instead)
+    if (found.instead) {
         found.instead_times = ips_of(found.instead) / ips_of(point);
+        found.instead_rel = hypot(number(found.instead, "ci95_rel"), number(point, "ci95_rel"));
+    }
     found.limit = limit_of(programs, &found);
     return found;
 }
@@ -183,6 +197,10 @@ static void print_limit(FILE *out, const struct programs *programs, const struct
     switch (found->limit) {
     case LIMIT_NONE:
         fputs("they hardly disturb each other, and more may do more", out);
+        break;
+    case LIMIT_OPEN:
+        fprintf(out, "between %.3g and %.3g, which leaves open whether anything limits them",
+                found->times * (1.0 - found->off_rel), found->times * (1.0 + found->off_rel));
         break;
     case LIMIT_SLICES:
         fputs("without MPS processes take turns on the GPU", out);

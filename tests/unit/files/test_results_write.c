@@ -201,10 +201,23 @@ static void places_that_cannot_be_written(void **state)
     assert_int_equal(results_create("/tmp", ADVICE, &writer), STATUS_USAGE);
 }
 
+static void a_file_that_is_gone(void **state)
+{
+    (void)state;
+    struct results_writer writer;
+    assert_int_equal(results_create(path, ADVICE, &writer), STATUS_OK);
+    assert_int_equal(write_record(&writer, "a"), STATUS_OK);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(write_record(&writer, "b"), STATUS_BUSY);
+    assert_non_null(strstr(status_text(), "was removed or moved"));
+    results_close(&writer);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(records_are_lines, begin, end),
+        cmocka_unit_test_setup_teardown(a_file_that_is_gone, begin, end),
         cmocka_unit_test_setup_teardown(existing_files_are_safe, begin, end),
         cmocka_unit_test_setup_teardown(the_first_record_cuts_the_torn_line, begin, end),
         cmocka_unit_test_setup_teardown(a_file_cut_in_its_header_begins_anew, begin, end),
