@@ -123,6 +123,19 @@ static enum status check_iterations(const struct round *round)
                       point_is_open(round->point) ? " and --max-duration, or a higher --rate" : "");
 }
 
+/* Of the workers; but in an open loop whichever stream of a program's thread is free takes a start,
+ * so that threads are compared. */
+static double fairness_of(const struct point *point, const double *iterations)
+{
+    unsigned workers = point_workers(point), streams = point_streams(point);
+    double threads[LAYOUT_MOST_WORKERS] = {0};
+    if (!point_is_program(point) || !point_is_open(point) || streams == 1)
+        return statistics_jain(iterations, workers);
+    for (unsigned i = 0; i < workers; i++)
+        threads[i / streams] += iterations[i];
+    return statistics_jain(threads, workers / streams);
+}
+
 enum status round_collect(const struct round *round)
 {
     struct round_result *result = round->result;
@@ -160,7 +173,7 @@ enum status round_collect(const struct round *round)
     result->throughput_ips = sum / steady_s;
     result->ci95_rel =
         interval_reported(result->window.interval.half_rel, round->goal_rel, round->grew);
-    result->fairness = statistics_jain(iterations, workers);
+    result->fairness = fairness_of(point, iterations);
     status = round_collect_mix(round, iterations, steady_s);
     if (status == STATUS_OK)
         status = round_collect_gpus(round, iterations, steady_s);

@@ -140,8 +140,11 @@ static bool has_load(const json_t *points)
 static void write_lacking(const struct campaign *campaign, const json_t *points, FILE *out)
 {
     size_t all = campaign_own_count(campaign), done = 0;
-    for (size_t i = 0; i < json_array_size(points); i++)
-        done += !json_object_get(json_array_get(points, i), "rounds_left");
+    for (size_t i = 0; i < json_array_size(points); i++) {
+        const json_t *point = json_array_get(points, i);
+        done += !json_object_get(point, "rounds_left") &&
+                strcmp(text_at(point, "status"), "interrupted") != 0;
+    }
     if (done < all)
         fprintf(out, "%zu of %zu points lack rounds: --resume measures these anew, in all rounds\n",
                 all - done, all);

@@ -170,6 +170,7 @@ next() { closing | sed -E 's/^Next /     /' | sed -n "s|^ *\($MPSWEEP $1 .*\)|\1
     [ "$STATUS" -eq 130 ]
     cp out table
     if [ $form = table ]; then
+      grep -q '2 of 2 points lack rounds' out
       next sweep >paste
     else
       sed -n 's/^mpsweep: to continue: //p' err >paste

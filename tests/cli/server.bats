@@ -96,7 +96,7 @@ serves() {
 serves_a_rate() {
   DURATION=1 measure 0 -l processes:1 --streams 8 --rate 100 --arrival constant,poisson -- \
     "$SERVER" --port '{port}' --delay-ms 5 &&
-    points 'all(.rate.achieved_ips > 50)' r.jsonl
+    points 'all(.rate.achieved_ips > 50 and .fairness_jain == 1)' r.jsonl
 }
 
 @test "nothing but the server holds up its answers" {
