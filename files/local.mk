@@ -10,6 +10,6 @@ unit_tests += \
     tests/unit/files/test_atomic_file tests/unit/files/test_results_read \
     tests/unit/files/test_results_record tests/unit/files/test_results_write \
     tests/unit/files/test_template
-tests_unit_files_test_atomic_file_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=open
+tests_unit_files_test_atomic_file_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=open,--wrap=lstat
 tests_unit_files_test_template_SOURCES = tests/unit/files/test_template.c tests/unit/tree.c \
     tests/unit/tree.h

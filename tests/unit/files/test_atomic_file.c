@@ -20,7 +20,7 @@
 
 #include "files/atomic_file.h"
 
-static bool nameless_refused;
+static bool nameless_refused, looks_come_too_early;
 static volatile sig_atomic_t caught;
 
 int __real_open(const char *path, int flags, mode_t mode);
@@ -33,6 +33,18 @@ int __wrap_open(const char *path, int flags, mode_t mode)
         return -1;
     }
     return __real_open(path, flags, mode);
+}
+
+int __real_lstat(const char *path, struct stat *info);
+int __wrap_lstat(const char *path, struct stat *info);
+
+/* Where another node makes a file between this look and what follows it. */
+int __wrap_lstat(const char *path, struct stat *info)
+{
+    if (!looks_come_too_early)
+        return __real_lstat(path, info);
+    errno = ENOENT;
+    return -1;
 }
 
 static char folder[64], place[96];
@@ -55,7 +67,7 @@ static int set_up(void **state)
     snprintf(folder, sizeof folder, "/tmp/mpsweep-test-XXXXXX");
     assert_non_null(mkdtemp(folder));
     snprintf(place, sizeof place, "%s/file", folder);
-    nameless_refused = false;
+    nameless_refused = looks_come_too_early = false;
     return 0;
 }
 
@@ -268,8 +280,12 @@ static void test_publishing_stops_at_what_exists(void **state)
     assert_int_equal(atomic_file_publish(from, place), STATUS_NOT_FOUND);
     put(from, "results");
     put(place, "other");
-    assert_int_equal(atomic_file_publish(from, place), STATUS_USAGE);
-    assert_content("other");
+    for (int i = 0; i < 2; i++) {
+        looks_come_too_early = i == 1;
+        assert_int_equal(atomic_file_publish(from, place), STATUS_USAGE);
+        assert_non_null(strstr(status_text(), "file' exists: the results stay in '"));
+        assert_content("other");
+    }
     unlink(place);
     assert_int_equal(atomic_file_publish(from, place), STATUS_OK);
     assert_int_equal(files(), 1);
