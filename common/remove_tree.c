@@ -6,6 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Notes why something stays. What comes after the first reason follows from it, as a directory that
+ * is not empty. */
+static void note_error(int *first)
+{
+    if (*first == 0)
+        *first = errno;
+}
+
 int remove_tree_at(int parent, const char *name)
 {
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -17,7 +25,7 @@ int remove_tree_at(int parent, const char *name)
         return -1;
     }
     struct dirent *entry;
-    int result = 0;
+    int first = 0;
     while ((entry = readdir(stream))) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
@@ -25,12 +33,15 @@ int remove_tree_at(int parent, const char *name)
         if (unlinkat(fd, entry->d_name, 0) == 0 || errno == ENOENT)
             continue;
         if ((errno != EISDIR && errno != EPERM) || remove_tree_at(fd, entry->d_name) != 0)
-            result = -1;
+            note_error(&first);
     }
     closedir(stream);
     if (unlinkat(parent, name, AT_REMOVEDIR) != 0 && errno != ENOENT)
-        result = -1;
-    return result;
+        note_error(&first);
+    if (first == 0)
+        return 0;
+    errno = first;
+    return -1;
 }
 
 enum status remove_tree(const char *path)

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -103,6 +104,7 @@ int __real_openat(int directory, const char *name, int flags, ...);
 int __wrap_openat(int directory, const char *name, int flags, mode_t mode);
 
 static bool maker_waits;
+static const char *closed; /* the name of a directory that this process may not open */
 
 /* Before the second lock is looked at, the maker gives it its name. */
 int __wrap_openat(int directory, const char *name, int flags, mode_t mode)
@@ -111,6 +113,10 @@ int __wrap_openat(int directory, const char *name, int flags, mode_t mode)
         maker_waits = false;
         assert_int_equal(linkat(directory, "lock.new", directory, "lock", 0), 0);
         assert_int_equal(unlinkat(directory, "lock.new", 0), 0);
+    }
+    if (closed && strcmp(name, closed) == 0) {
+        errno = EACCES;
+        return -1;
     }
     return __real_openat(directory, name, flags, mode);
 }
@@ -154,6 +160,18 @@ static void what_only_looks_like_ours_is_left_alone(void **state)
     ASSERT_OK(remove_tree(mps_path("mpsweep-result")));
     ASSERT_OK(remove_tree(mps_path("mpsweep-public")));
     ASSERT_OK(remove_tree(mps_path("mpsweep-public"))); /* no error if it is gone */
+}
+
+static void a_tree_that_stays_gives_the_first_reason(void **state)
+{
+    (void)state;
+    mps_make_directory("tree", 0700);
+    mps_make_directory("tree/closed", 0700);
+    closed = "closed";
+    assert_int_equal(remove_tree(mps_path("tree")), STATUS_SYSTEM);
+    assert_non_null(strstr(status_text(), "/tree': Permission denied"));
+    closed = NULL;
+    ASSERT_OK(remove_tree(mps_path("tree")));
 }
 
 static void long_places_are_passed_over(void **state)
@@ -366,6 +384,7 @@ int main(void)
         IN_A_PLACE(unfinished_ones_are_cleared),
         IN_A_PLACE(one_whose_lock_gets_its_name_is_kept),
         IN_A_PLACE(what_only_looks_like_ours_is_left_alone),
+        IN_A_PLACE(a_tree_that_stays_gives_the_first_reason),
         IN_A_PLACE(long_places_are_passed_over),
         IN_A_PLACE(another_one_in_its_place_is_left_alone),
         IN_A_PLACE(one_that_is_gone_is_no_error),
