@@ -1,5 +1,6 @@
 #include <jansson.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "common/clock.h"
 #include "common/paths.h"
 #include "common/process.h"
+#include "common/text.h"
 #include "mps/kept.h"
 #include "orchestrator/console/columns.h"
 #include "orchestrator/console/metrics.h"
@@ -84,6 +86,20 @@ static enum status find(const struct options *options, struct mps_status *out)
     return STATUS_OK;
 }
 
+/* Adds one, behind those that are known: a later one must not hide what caused it. */
+__attribute__((format(printf, 2, 3))) static void add_problem(struct mps_status *status,
+                                                              const char *format, ...)
+{
+    char one[sizeof status->problem];
+    struct text text = {
+        .at = status->problem, .size = sizeof status->problem, .length = strlen(status->problem)};
+    va_list args;
+    va_start(args, format);
+    vsnprintf(one, sizeof one, format, args);
+    va_end(args);
+    text_append(&text, "%s%s", text.length ? "; " : "", one);
+}
+
 /* Asks the daemon; changes nothing. */
 static enum status ask(struct mps_status *status)
 {
@@ -99,10 +115,10 @@ static enum status ask(struct mps_status *status)
         result = mps_control_server_state(&status->control, status->server[i], deadline_ns,
                                           &status->state[i]);
         if (result == STATUS_OK && status->state[i] == MPS_SERVER_FAULT)
-            snprintf(status->problem, sizeof status->problem,
-                     "server %d is in its fault state: it takes no clients until all those that it "
-                     "has have ended",
-                     (int)status->server[i]);
+            add_problem(status,
+                        "server %d is in its fault state: it takes no clients until all those that "
+                        "it has have ended",
+                        (int)status->server[i]);
     }
     if (result == STATUS_OK && status->servers > 0)
         result = mps_control_clients_table(&status->control, deadline_ns, status->client,
@@ -125,16 +141,15 @@ static void look(struct mps_status *status)
         STATUS_OK)
         status->version = 0;
     if (status->ours && !status->kept.running) {
-        snprintf(status->problem, sizeof status->problem, "the daemon has ended%s%s",
-                 *status->kept.ending ? ": " : "", status->kept.ending);
+        add_problem(status, "the daemon has ended%s%s", *status->kept.ending ? ": " : "",
+                    status->kept.ending);
         return;
     }
     if (status->ours && !status->kept.guarded)
-        snprintf(status->problem, sizeof status->problem,
-                 "its guard (process %d) is gone: nothing cleans up after it",
-                 (int)status->kept.state.guard.pid);
+        add_problem(status, "its guard (process %d) is gone: nothing cleans up after it",
+                    (int)status->kept.state.guard.pid);
     if (ask(status) != STATUS_OK)
-        snprintf(status->problem, sizeof status->problem, "%s", status_text());
+        add_problem(status, "%s", status_text());
 }
 
 static void print_clients(const struct mps_status *status)

@@ -212,6 +212,10 @@ ps=huge                    | the MPS daemon's reply is too long
 get_default_client_priority=wrong | the MPS daemon answered
 TABLE
   [ $failed -eq 0 ]
+  # One problem does not hide another.
+  local faulty='is in its fault state: [^;]+'
+  FAKE_MODE='get_server_list=reply:11\n12,get_server_status=faulty' expect 1 "$MPSWEEP" mps status
+  grep -qE "^problem +server 11 $faulty; server 12 $faulty\$" out
   # What is not known is not made up.
   FAKE_MODE=get_server_status=wrong expect 1 "$MPSWEEP" mps status
   grep -qE '^server +process [0-9]+, unknown$' out
