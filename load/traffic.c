@@ -55,14 +55,20 @@ static enum status check_first(struct traffic *traffic)
                       traffic->options->method, traffic->options->url, text);
 }
 
+static enum status libcurl_fails(CURLMcode code)
+{
+    return status_set(STATUS_WORKER, "libcurl fails: %s", curl_multi_strerror(code));
+}
+
 /* -- the loop ---------------------------------------------------------------------------------- */
 
-/* Returns how many streams are not over. */
-static unsigned begin_requests(struct traffic *traffic)
+/* Sets *left to how many streams are not over. */
+static enum status begin_requests(struct traffic *traffic, unsigned *left)
 {
-    unsigned left = 0;
+    CURLMcode code = CURLM_OK;
+    *left = 0;
     uint64_t now_ns = clock_now_ns();
-    for (unsigned i = 0; i < traffic->count; i++) {
+    for (unsigned i = 0; i < traffic->count && code == CURLM_OK; i++) {
         struct stream *stream = &traffic->streams[i];
         bool rests = stream->rests_until_ns > now_ns && !mpsweep_stop_requested(stream->handle);
         if (!stream->busy && !stream->over && !rests) {
@@ -71,12 +77,12 @@ static unsigned begin_requests(struct traffic *traffic)
             stream->busy = begun > 0;
             if (begun > 0) {
                 exchange_begin(&stream->exchange);
-                curl_multi_add_handle(traffic->multi, stream->exchange.easy);
+                code = curl_multi_add_handle(traffic->multi, stream->exchange.easy);
             }
         }
-        left += !stream->over;
+        *left += !stream->over;
     }
-    return left;
+    return code == CURLM_OK ? STATUS_OK : libcurl_fails(code);
 }
 
 static void end_request(struct stream *stream, CURLcode code)
@@ -130,19 +136,34 @@ static void set_timer(const struct traffic *traffic)
     timerfd_settime(traffic->timer_fd, TFD_TIMER_ABSTIME, &timer, NULL);
 }
 
+/* Sends and receives what it can. Where no request has ended by that, it waits for an event. */
+static CURLMcode move_requests(struct traffic *traffic, bool *any)
+{
+    struct curl_waitfd timer = {.fd = traffic->timer_fd, .events = CURL_WAIT_POLLIN};
+    int running;
+    CURLMcode code = curl_multi_perform(traffic->multi, &running);
+    if (code != CURLM_OK)
+        return code;
+    *any = end_requests(traffic);
+    if (*any)
+        return CURLM_OK;
+    set_timer(traffic);
+    return curl_multi_poll(traffic->multi, &timer, 1, LOOK_MS, NULL);
+}
+
 static enum status loop(struct traffic *traffic)
 {
-    enum status status = STATUS_OK;
-    struct curl_waitfd timer = {.fd = traffic->timer_fd, .events = CURL_WAIT_POLLIN};
-    while (status == STATUS_OK && begin_requests(traffic) > 0) {
-        int running;
-        if (curl_multi_perform(traffic->multi, &running) != CURLM_OK)
-            return status_set(STATUS_WORKER, "libcurl fails");
-        if (end_requests(traffic))
-            continue;
-        set_timer(traffic);
-        curl_multi_poll(traffic->multi, &timer, 1, LOOK_MS, NULL);
-        status = server_check(traffic->server);
+    unsigned left;
+    enum status status = begin_requests(traffic, &left);
+    while (status == STATUS_OK && left > 0) {
+        bool any = false;
+        CURLMcode code = move_requests(traffic, &any);
+        if (code != CURLM_OK)
+            status = libcurl_fails(code);
+        else if (!any)
+            status = server_check(traffic->server);
+        if (status == STATUS_OK)
+            status = begin_requests(traffic, &left);
     }
     return status;
 }

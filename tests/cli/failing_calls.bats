@@ -41,6 +41,19 @@ pthread_create#2@mpsweep-worker|processes+mps|worker 0 of 1: cannot start thread
 CALLS
 }
 
+@test "a call of libcurl that fails is the reason of its point" {
+  needs_own_calls
+  [ -x "$MPSWEEP_BUILD_DIR/mpsweep-load" ] || skip "built without libcurl"
+  local call address='http://127.0.0.1:{port}'
+  for call in curl_multi_add_handle curl_multi_perform curl_multi_poll; do
+    rm -f r.jsonl
+    expect 2 failing "$call#2@mpsweep-load" "$MPSWEEP" sweep "${TINY[@]}" -q -o r.jsonl -l processes:1 \
+      --server --request "GET $address/" -- "$MPSWEEP_BUILD_DIR/tests/fakes/http-server" --port '{port}'
+    points 'all(.status == "failed" and (.error | test("libcurl fails: Out of memory")))' r.jsonl ||
+      { echo "from: $call"; return 1; }
+  done
+}
+
 @test "a call that fails before the first point is one error that names what was refused" {
   needs_own_calls
   local call pattern

@@ -132,6 +132,12 @@ FAILING(int, pthread_create,
          void *argument),
         (thread, attributes, body, argument), EAGAIN, EAGAIN)
 
+/* Of libcurl, where the program has it: CURLM_OUT_OF_MEMORY. */
+FAILING(int, curl_multi_add_handle, (void *multi, void *easy), (multi, easy), 3, 0)
+FAILING(int, curl_multi_perform, (void *multi, int *running), (multi, running), 3, 0)
+FAILING(int, curl_multi_poll, (void *multi, void *fds, unsigned count, int timeout_ms, int *ready),
+        (multi, fds, count, timeout_ms, ready), 3, 0)
+
 static mode_t mode_of(int flags, va_list arguments)
 {
     return flags & (O_CREAT | O_TMPFILE) ? va_arg(arguments, mode_t) : 0;
