@@ -117,6 +117,18 @@ static enum status find_only(char out[MPS_DIRECTORY_MOST + 1])
                       names);
 }
 
+void mps_kept_each(void (*take)(void *data, const char *directory, const struct mps_state *state),
+                   void *data)
+{
+    char paths[KEPT_MOST][MPS_DIRECTORY_MOST + 1];
+    struct mps_state state;
+    size_t count;
+    mps_directory_find_kept(paths, KEPT_MOST, &count);
+    for (size_t i = 0; i < count && i < KEPT_MOST; i++)
+        if (mps_state_read(paths[i], &state) == STATUS_OK && process_is_alive(&state.daemon))
+            take(data, paths[i], &state);
+}
+
 /* Clients find the daemon by it, wherever they run. A path without links stays the same. */
 static enum status make_absolute(char directory[MPS_DIRECTORY_MOST + 1])
 {

@@ -21,6 +21,10 @@ struct mps_kept {
  * there. STATUS_USAGE: several, with their names, or a directory that is not ours. */
 enum status mps_kept_find(const char *directory, struct mps_kept *out);
 
+/* Calls take for each one in the usual places whose daemon lives. It asks none of them. */
+void mps_kept_each(void (*take)(void *data, const char *directory, const struct mps_state *state),
+                   void *data);
+
 /* Ends the daemon and removes the directory. STATUS_BUSY: it has clients, and force was not given.
  * One whose guard is gone is cleared away as well. */
 enum status mps_kept_stop(const struct mps_kept *kept, bool force);

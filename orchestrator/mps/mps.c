@@ -105,10 +105,33 @@ void mps_command_print_partitions(const char *indent, const struct mps_partition
                rows[i].used ? ", in use" : "");
 }
 
-/* other: the directory of a daemon that was there before, or NULL. */
+/* Daemons that were there before. */
+struct others {
+    unsigned count;
+    char directory[MPS_DIRECTORY_MOST + 1]; /* of the first */
+};
+
+static void count_other(void *data, const char *directory, const struct mps_state *state)
+{
+    struct others *others = data;
+    (void)state;
+    if (others->count++ == 0)
+        snprintf(others->directory, sizeof others->directory, "%s", directory);
+}
+
+static void print_others(const struct others *others)
+{
+    if (others->count == 1)
+        printf("  beside    another one of mpsweep's, in %s: 'mps status' needs --dir now\n",
+               others->directory);
+    else if (others->count > 1)
+        printf("  beside    %u others of mpsweep's, as in %s: 'mps status' needs --dir\n",
+               others->count, others->directory);
+}
+
 static void print_started(const struct options *options, const struct session *session,
                           const struct mps_partition_row *partitions, size_t count,
-                          const char *other)
+                          const struct others *others)
 {
     const struct worker_probe *probe = &mps_command_daemon(session)->probe;
     const char *directory = mps_command_daemon(session)->directory;
@@ -122,9 +145,7 @@ static void print_started(const struct options *options, const struct session *s
            (int)probe->sms, (int)gpu_at(session->gpus, 0)->sms,
            (double)probe->memory_free_bytes / (double)(1 << 30));
     mps_command_print_partitions("  ", partitions, count);
-    if (other)
-        printf("  beside    another one of mpsweep's, in %s: 'mps status' needs --dir now\n",
-               other);
+    print_others(others);
     fputs("  use it    eval \"$(mpsweep mps env --dir ", stdout);
     shell_word_write(stdout, directory);
     fputs(")\"\n  stop it   mpsweep mps stop --dir ", stdout);
@@ -138,8 +159,8 @@ int mps_command_start(const struct invocation *invocation)
     struct mps_partition_row partitions[MPS_SETTINGS_PARTITIONS];
     size_t count = 0;
     struct session session;
-    struct mps_kept other;
-    bool beside = mps_kept_find(NULL, &other) == STATUS_OK && other.running;
+    struct others others = {0};
+    mps_kept_each(count_other, &others);
     enum status status = mps_command_open(options, &session);
     if (status != STATUS_OK)
         return report(status);
@@ -150,7 +171,7 @@ int mps_command_start(const struct invocation *invocation)
     if (status == STATUS_OK)
         status = mps_controller_detach(mps_command_daemon(&session), 0);
     if (status == STATUS_OK)
-        print_started(options, &session, partitions, count, beside ? other.directory : NULL);
+        print_started(options, &session, partitions, count, &others);
     int result = report(status);
     if (session_close(&session) != STATUS_OK)
         result = report(STATUS_SYSTEM);

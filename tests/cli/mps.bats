@@ -290,6 +290,9 @@ TABLE
     grep -qF "$second" err
   done
   no_environment "there are 2 MPS daemons of mpsweep's: name one with --dir \(.*$first"
+  keep
+  grep -qE "^  beside    2 others of mpsweep's, as in ($first|$second): 'mps status' needs --dir\$" out
+  expect 0 "$MPSWEEP" mps stop --dir "$(sed -n "s/^an MPS daemon .* runs in //p" out)"
   expect 0 "$MPSWEEP" mps stop --dir "$first"
   [ "$(kept .directory)" = "$second" ]
   expect 0 "$MPSWEEP" mps stop
