@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include "common/paths.h"
+#include "common/text.h"
 #include "mps/directory.h"
+#include "mps/kept.h"
 #include "mps/state.h"
 
 #define PROGRAM "nvidia-cuda-mps-control"
@@ -178,6 +180,29 @@ enum status doctor_daemons_find(const char *root, struct doctor_daemons *out)
     qsort(out->found, out->count < DOCTOR_DAEMONS_MOST ? out->count : DOCTOR_DAEMONS_MOST,
           sizeof out->found[0], by_pid);
     return STATUS_OK;
+}
+
+static void add_kept(void *data, const char *directory, const struct mps_state *state)
+{
+    struct doctor_daemons *daemons = data;
+    size_t known = daemons->count < DOCTOR_DAEMONS_MOST ? daemons->count : DOCTOR_DAEMONS_MOST;
+    struct doctor_daemon *daemon = &daemons->found[known];
+    for (size_t i = 0; i < known; i++)
+        if (daemons->found[i].pid == state->daemon.pid)
+            return;
+    daemons->count++;
+    if (known == DOCTOR_DAEMONS_MOST)
+        return;
+    *daemon = (struct doctor_daemon){
+        .pid = state->daemon.pid, .user = geteuid(), .pipe = DOCTOR_PIPE_NAMED, .ours = true};
+    snprintf(daemon->pipe_directory, sizeof daemon->pipe_directory, "%s/mps", directory);
+    text_printable(daemon->pipe_directory, strlen(daemon->pipe_directory), daemon->pipe_directory,
+                   sizeof daemon->pipe_directory);
+}
+
+void doctor_daemons_add_kept(struct doctor_daemons *daemons)
+{
+    mps_kept_each(add_kept, daemons);
 }
 
 /* -- judging ----------------------------------------------------------------------------------- */

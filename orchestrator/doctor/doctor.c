@@ -78,11 +78,13 @@ static void check_gnuplot(struct doctor *doctor)
 static void check_daemons(struct doctor *doctor)
 {
     static struct doctor_daemons daemons;
-    if (doctor_daemons_find("", &daemons) == STATUS_OK)
-        doctor_check_daemons(doctor, &daemons);
-    else
+    if (doctor_daemons_find("", &daemons) != STATUS_OK) {
         doctor_report(doctor, FINDING_WARNING, "as root: mount -t proc proc /proc",
                       "MPS daemons: %s", status_text());
+        return;
+    }
+    doctor_daemons_add_kept(&daemons);
+    doctor_check_daemons(doctor, &daemons);
 }
 
 static bool is_emulated(const char *device)

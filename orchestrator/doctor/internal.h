@@ -105,12 +105,17 @@ struct doctor_daemon {
 
 struct doctor_daemons {
     size_t count;                                    /* of those found */
-    struct doctor_daemon found[DOCTOR_DAEMONS_MOST]; /* the first of them, in order of PID */
+    struct doctor_daemon found[DOCTOR_DAEMONS_MOST]; /* the first of them */
     bool hidden; /* this /proc shows no processes of other users */
 };
 
-/* root is "", or the path of a tree that stands for "/". STATUS_SYSTEM: there is no /proc. */
+/* In order of PID. root is "", or the path of a tree that stands for "/". STATUS_SYSTEM: there is
+ * no /proc. */
 enum status doctor_daemons_find(const char *root, struct doctor_daemons *out);
+
+/* Adds those that 'mpsweep mps start' keeps and that are not among them: emulated ones run another
+ * program. */
+void doctor_daemons_add_kept(struct doctor_daemons *daemons);
 
 void doctor_check_daemons(struct doctor *doctor, const struct doctor_daemons *daemons);
 

@@ -174,6 +174,17 @@ CONTROL_SAYS='CUDA MPS Control for Linux/Unix/QNX. Binary version: '
   finish
 }
 
+@test "a daemon that stays is listed, an emulated one, too" {
+  expect 0 "$MPSWEEP" mps start --device emulated
+  expect 0 "$MPSWEEP" mps status --format json
+  local pid pipes
+  { read -r pid; read -r pipes; } < <(jq -r '.daemon.pid, .pipe_directory' out)
+  expect 0 "$MPSWEEP" doctor --device emulated
+  finding ok "MPS daemon of another mpsweep of yours: PID $pid, pipe directory '$pipes'$"
+  absent 'none runs' out
+  expect 0 "$MPSWEEP" mps stop
+}
+
 @test "a real GPU, as its driver, NVML and MPS programs report it" {
   make_real "$CONTROL_SAYS"'13000\nCopyright\n'
   expect 0 with_real 'alone calm' "$MPSWEEP" doctor
