@@ -54,17 +54,27 @@ static enum status add_point(struct plan *plan, void **known, const struct point
     return STATUS_OK;
 }
 
-/* gpus: of the run. */
-static enum status set_gpus(struct point *point, unsigned gpus)
+/* Where no device is named, the GPU is the emulated one if there is no driver. */
+static enum status too_many_gpus(unsigned wanted, unsigned gpus, const char *device)
+{
+    bool emulated = device && strncmp(device, "emulated", strlen("emulated")) == 0;
+    char more[64] = "";
+    if (emulated || !device || !*device)
+        snprintf(more, sizeof more, "emulated:all with MPSWEEP_EMUL_DEVICES=%u", wanted);
+    return status_set(STATUS_USAGE,
+                      "gpus-per-point %u is more than the %u GPU%s of device: name more of them "
+                      "there, as in %s%s%s",
+                      wanted, gpus, gpus == 1 ? "" : "s", emulated ? "" : "0,1 or all",
+                      !emulated && *more ? ", or " : "", more);
+}
+
+/* gpus: of the run; device: how its user named them. */
+static enum status set_gpus(struct point *point, unsigned gpus, const char *device)
 {
     if (point->gpus == 0)
         point->gpus = gpus;
     if (point->gpus > gpus)
-        return status_set(
-            STATUS_USAGE,
-            "gpus-per-point %u is more than the %u GPU%s of device: name more of them "
-            "there, as in 0,1 or all",
-            point->gpus, gpus, gpus == 1 ? "" : "s");
+        return too_many_gpus(point->gpus, gpus, device);
     char streams[16] = "";
     if (point->streams > 1)
         snprintf(streams, sizeof streams, "x%u", point->streams);
@@ -151,7 +161,7 @@ static enum status add_section(struct plan *plan, void **known, const struct job
         struct point point = base;
         for (size_t i = 0; i < count; i++)
             setting_store(axes[i].row, &axes[i].value->items[axes[i].at], &point);
-        status = set_gpus(&point, gpus);
+        status = set_gpus(&point, gpus, options_text(options, OPTION_DEVICE));
         if (status == STATUS_OK)
             status = workload_find(job, plan, &found, &point);
         if (status != STATUS_OK)

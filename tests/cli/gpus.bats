@@ -308,9 +308,17 @@ SH
   refused "has an empty item" "${sweep[@]}" --device emulated:0,
   refused "emulated GPUs and real ones are not measured together" "${sweep[@]}" --device emulated,0
   refused "gpus-per-point 3 is more than the 2 GPUs" "${sweep[@]}" --device emulated:all --gpus-per-point 3
+  refused "as in emulated:all with MPSWEEP_EMUL_DEVICES=4$" "${sweep[@]}" --device emulated --gpus-per-point 4
   refused "'0' is not a value of gpus-per-point" "${sweep[@]}" --gpus-per-point 0
   refused "'two' is not a value of mps-daemons" "${sweep[@]}" --mps-daemons two
   refused "has 2000 workers" "$MPSWEEP" sweep -l threads:1000 --device emulated:all
   CUDA_MPS_PIPE_DIRECTORY=$WORK refused "mps external is one daemon for all GPUs" "$MPSWEEP" sweep -l processes+mps:1 --device emulated:all \
     --mps external --mps-daemons per-gpu
+}
+
+@test "without a driver, too few GPUs: the advice works" {
+  if ldconfig -p 2>/dev/null | grep -q 'libcuda\.so\.1'; then skip "there is a driver here"; fi
+  local sweep=("$MPSWEEP" sweep --gpus-per-point 1,2 -l threads:1 -n)
+  refused 'as in 0,1 or all, or emulated:all with MPSWEEP_EMUL_DEVICES=2$' "${sweep[@]}"
+  MPSWEEP_EMUL_DEVICES=2 expect 0 "${sweep[@]}" --device emulated:all
 }
