@@ -47,6 +47,17 @@ enum status round_check_servers(const struct point *point)
                       point_processes(point));
 }
 
+/* What may be amiss, "" where that is not known. */
+static const char *hint(const struct round *round, const char *words)
+{
+    if (lacks_port(round))
+        return "; its command has no {port}: does it listen on the port of the request, and each "
+               "process on another?";
+    if (round->session->emulated && strstr(words, "libcuda"))
+        return "; the emulated GPU's driver is the library named by $MPSWEEP_DRIVER";
+    return "";
+}
+
 /* "process 1 (python3) WHAT: its last words"; of several GPUs, "process 1 (python3, GPU 1)" */
 __attribute__((format(printf, 4, 5))) static enum status
 blame(const struct round *round, unsigned process, enum status code, const char *format, ...)
@@ -60,14 +71,9 @@ blame(const struct round *round, unsigned process, enum status code, const char 
     /* The client library may have printed the same there. */
     if (strstr(words, what))
         words[0] = '\0';
-    return status_set(
-        code, "process %u (%s%s) %s%s%s%s", process, point_workload(round->point),
-        round_gpu_of_process(round, process, ", ", "", gpu), what,
-        *words ? "; its last words: " : "", words,
-        lacks_port(round)
-            ? "; its command has no {port}: does it listen on the port of the request, "
-              "and each process on another?"
-            : "");
+    return status_set(code, "process %u (%s%s) %s%s%s%s", process, point_workload(round->point),
+                      round_gpu_of_process(round, process, ", ", "", gpu), what,
+                      *words ? "; its last words: " : "", words, hint(round, words));
 }
 
 enum status round_program_failed(const struct round *round, unsigned process, enum status code,

@@ -228,6 +228,11 @@ SCRIPT
   points '.[0].error | test("^process 1 .python3. failed in thread 0: not the answer")' r.jsonl
 }
 
+@test "a program that opens the real driver on the emulated GPU: where the emulated one is" {
+  measure 2 -l processes:1 -- sh -c 'echo "OSError: libcuda.so.1: cannot open shared object file" >&2; exit 1'
+  points '.[0].error | test("last words: OSError: libcuda.so.1: .* file; the emulated GPU.s driver is the library named by .MPSWEEP_DRIVER$")' r.jsonl
+}
+
 @test "a build tree that was moved has the client for Python, and the examples" {
   local name
   python_program
