@@ -74,6 +74,16 @@ static enum status set_workload_key(struct loader *loader, const char *key, cons
     return status_set(STATUS_USAGE, "unknown key '%s' of a workload: it takes step and check", key);
 }
 
+/* Another name is a set of points of its own, whatever it is; one slip from the other meaning would
+ * go unnoticed. */
+static enum status check_name(const char *name)
+{
+    if (strcmp(name, "global") == 0 || text_distance(name, "global") > 1)
+        return STATUS_OK;
+    return status_set(STATUS_USAGE, "[%s] would be points of its own; did you mean [global]?",
+                      name);
+}
+
 static enum status begin_section(struct loader *loader, const char *name)
 {
     struct job *job = loader->job;
@@ -87,6 +97,9 @@ static enum status begin_section(struct loader *loader, const char *name)
         loader->in_workload = ended == STATUS_OK;
         return ended;
     }
+    ended = check_name(name);
+    if (ended != STATUS_OK)
+        return ended;
     if (strcmp(name, "global") == 0)
         return job->count == 0 ? STATUS_OK : status_set(STATUS_USAGE, "[global] must come first");
     for (size_t i = 0; i < job->count; i++)
@@ -191,6 +204,21 @@ static char *read_line(char *text, int size, void *user)
     return NULL;
 }
 
+/* What a workload takes, in a section of points: the section's own name may be mistyped. */
+static enum status misplaced_key(const char *section, const char *key)
+{
+    char word[sizeof((struct loader *)0)->section];
+    size_t length = strcspn(section, " \t");
+    snprintf(word, sizeof word, "%.*s", (int)length, section);
+    if (text_distance(word, WORKLOAD_SECTION) <= TEXT_NEAR)
+        return status_set(STATUS_USAGE,
+                          "'%s' describes a workload, and [%s] is points; did you mean "
+                          "[" WORKLOAD_SECTION "%s]?",
+                          key, section, section + length);
+    return status_set(STATUS_USAGE,
+                      "'%s' describes a workload: write it into [" WORKLOAD_SECTION " NAME]", key);
+}
+
 static enum status set_key(struct loader *loader, const char *section, const char *key,
                            const char *text)
 {
@@ -199,6 +227,8 @@ static enum status set_key(struct loader *loader, const char *section, const cha
     if (loader->in_workload)
         return set_workload_key(loader, key, text);
     const struct option_row *row = option_find(key, OPTION_SWEEP | OPTION_TUNE);
+    if (!row && (strcmp(key, "step") == 0 || strcmp(key, "check") == 0))
+        return misplaced_key(loader->section, key);
     if (!row) {
         const char *nearest = option_nearest(key, OPTION_SWEEP | OPTION_TUNE);
         return status_set(STATUS_USAGE, "unknown key '%s'%s%s%s", key,

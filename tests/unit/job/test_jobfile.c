@@ -152,6 +152,11 @@ static void errors_name_the_line(void **state)
         {"kernels = 4\n", "line 1: 'kernels' stands before any section"},
         {"[a]\n\nkernelz = 4\n", "line 3: unknown key 'kernelz'; did you mean 'kernels'?"},
         {"[a]\nkernels = many\n", "line 2: 'many' is not a value of kernels"},
+        {"[globl]\nkernels = 4\n", "line 1: [globl] would be points of its own; did you mean "
+                                   "[global]?"},
+        {"[worklod x]\nstep = copy-in 1M\n", "line 2: 'step' describes a workload, and [worklod x] "
+                                             "is points; did you mean [workload x]?"},
+        {"[a]\ncheck = 1\n", "line 2: 'check' describes a workload: write it into [workload NAME]"},
         {"[a]\npriority = 0/2\n", "line 2: in '0/2': '2' is not a value of priority"},
         {"[global]\nkernels = 4\n [a]\n", "line 3: a [section] must not be indented"},
         {"[workload x]\n\nstep = copyin 4M\n", "line 3: unknown step 'copyin'; did you mean"},
