@@ -1,5 +1,6 @@
 #include "common/text.h"
 
+#include <ctype.h>
 #include <limits.h>
 #include <math.h>
 #include <stdarg.h>
@@ -7,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 void text_append(struct text *text, const char *format, ...)
 {
@@ -112,6 +114,20 @@ const char *text_duration(double seconds, char *out, size_t size)
     else
         snprintf(out, size, "%ld h %ld min", whole / 3600, whole % 3600 / 60);
     return out;
+}
+
+bool text_size_shift(const char *unit, unsigned *shift)
+{
+    static const char units[] = "KMGT";
+    if (!*unit) {
+        *shift = 0;
+        return true;
+    }
+    const char *found = strchr(units, toupper((unsigned char)*unit));
+    if (!found || (unit[1] && strcasecmp(unit + 1, "iB") != 0))
+        return false;
+    *shift = 10 * (unsigned)(found - units + 1);
+    return true;
 }
 
 const char *text_number(double value, char *out, size_t size)

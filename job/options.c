@@ -76,7 +76,7 @@ const char *option_value_form(const struct option_row *row, char *out, size_t si
     return out;
 }
 
-static bool parse_integer(const char *text, bool with_suffix, int64_t *out)
+static bool parse_integer(const char *text, bool is_size, int64_t *out)
 {
     if (*text < '0' || *text > '9')
         return false;
@@ -85,20 +85,12 @@ static bool parse_integer(const char *text, bool with_suffix, int64_t *out)
     long long value = strtoll(text, &end, 10);
     if (errno)
         return false;
-    if (with_suffix && *end) {
-        static const char suffixes[] = "KMG";
-        const char *suffix = strchr(suffixes, *end & ~0x20);
-        if (!suffix || end[1])
-            return false;
-        int shift = 10 * (int)(suffix - suffixes + 1);
-        if (value > (LLONG_MAX >> shift))
-            return false;
-        value <<= shift;
-        end++;
-    }
-    if (*end)
+    unsigned shift = 0;
+    if (is_size ? !text_size_shift(end, &shift) || shift > 30 : *end)
         return false;
-    *out = value;
+    if (value > (LLONG_MAX >> shift))
+        return false;
+    *out = value << shift;
     return true;
 }
 
@@ -171,22 +163,25 @@ static enum status bad_value(const struct option_row *row, const char *text)
     case OPTION_KIND_SECONDS:
         snprintf(expected, sizeof expected,
                  "a time from %g to %g s: a number of seconds, or one with its unit, as in 500ms, "
-                 "10s or 2m",
+                 "10s, 2m or 1h",
                  row->min, row->max);
         break;
     case OPTION_KIND_TIME:
         snprintf(expected, sizeof expected,
-                 "a time from %s to %.0f s with its unit: us, ms, s or m, as in 5ms or 120s",
+                 "a time from %s to %.0f s with its unit: us, ms, s, m or h, as in 5ms or 120s",
                  rate_time_text(row->min * 1e9, shortest, sizeof shortest), row->max);
         break;
     default:
         if (row->flags & OPTION_WHOLE_MIB)
-            snprintf(expected, sizeof expected, "%s%sa size from %.0fM to %.0fM, with K, M or G",
-                     word, joint, row->min / MIB, row->max / MIB);
+            snprintf(expected, sizeof expected,
+                     "%s%sa size from %.0fM to %.0fM, with K, M or G, as in 1G or 1GiB", word,
+                     joint, row->min / MIB, row->max / MIB);
         else
             snprintf(expected, sizeof expected, "%s%sa whole number from %.0f to %.0f%s", word,
                      joint, row->min, row->max,
-                     row->kind == OPTION_KIND_BYTES ? ", with K, M or G for powers of 1024" : "");
+                     row->kind == OPTION_KIND_BYTES
+                         ? ", with K, M or G for powers of 1024, as in 1M or 1MiB"
+                         : "");
         break;
     }
     return status_set(
@@ -328,7 +323,7 @@ static bool parse_time(const char *text, double *out)
     static const struct {
         const char *name;
         double seconds;
-    } units[] = {{"us", 1e-6}, {"ms", 1e-3}, {"s", 1.0}, {"m", 60.0}};
+    } units[] = {{"us", 1e-6}, {"ms", 1e-3}, {"s", 1.0}, {"m", 60.0}, {"h", 3600.0}};
     char *end;
     /* strtod also takes unwanted forms: 0x1p3, nan. */
     size_t length = strspn(text, "0123456789.");

@@ -284,8 +284,8 @@ const struct option_row option_table[OPTION_COUNT] = {
                  .figure = "spin %s"}},
     {OPTION_BYTES, "bytes", 0, OPTION_KIND_BYTES, OPTION_AXIS, SWEEP, NULL, 1024, 274877906944.0,
      "1408K", "N[K|M|G]", WORK,
-     "Copied to the GPU and back in an iteration, a multiple of 1024; the kernels work on the\n"
-     "first 1/64 of it.",
+     "Copied to the GPU and back in an iteration, a multiple of 1024: 64K, 1M, or 1MiB, which is\n"
+     "the same. The kernels work on the first 1/64 of it.",
      .setting = {.type = SETTING_NUMBER64,
                  AT(work.bytes),
                  .where = PLACE_BUILTIN,
@@ -604,10 +604,11 @@ const struct option_row option_table[OPTION_COUNT] = {
      "in any round. 0.5, 2."},
     {OPTION_MAX_GPU_MEMORY, "max-gpu-memory", 0, OPTION_KIND_BYTES, OPTION_WHOLE_MIB, OPTION_TUNE,
      NULL, 16777216, 1099511627776.0, NULL, "N[K|M|G]", BEST,
-     "GPU memory that all workers may use together; layouts are out that were seen to use more."},
+     "GPU memory that all workers may use together; layouts are out that were seen to use more.\n"
+     "512M, 40G."},
     {OPTION_BUDGET, "budget", 0, OPTION_KIND_SECONDS, OPTION_USUAL, OPTION_TUNE, NULL, 1, 86400,
      "120s", "TIME", BEST,
-     "Time for everything, from the start of the command to its end: 90s, 5m. With\n"
+     "Time for everything, from the start of the command to its end: 90s, 5m, 1h. With\n"
      "--exhaustive there is no bound unless one is given."},
     {OPTION_GUIDE, "guide", 0, OPTION_KIND_CHOICE, 0, OPTION_TUNE,
      CHOICES({"auto", "a calibration, where the workload allows it and the budget is long enough\n"

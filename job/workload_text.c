@@ -108,17 +108,11 @@ static bool parse_number(const char *text, uint64_t most, uint64_t *out)
 /* Its multiple is for the caller to check: that is another mistake. */
 static bool parse_size(const char *text, uint64_t *out)
 {
-    size_t length = strlen(text);
-    unsigned shift = 0;
+    size_t digits = strspn(text, "0123456789");
+    unsigned shift;
     uint64_t number;
-    if (length > 0) {
-        const char *units = "KMG", *unit = strchr(units, toupper((unsigned char)text[length - 1]));
-        if (unit && *unit) {
-            shift = 10 * (unsigned)(unit - units + 1);
-            length--;
-        }
-    }
-    if (!parse_whole(text, length, &number) || number == 0 || number > SIZE_MOST >> shift)
+    if (!text_size_shift(text + digits, &shift) || shift > 30 ||
+        !parse_whole(text, digits, &number) || number == 0 || number > SIZE_MOST >> shift)
         return false;
     *out = number << shift;
     return true;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/text.h"
 #include "mps/reply.h"
 
 #define MIB (UINT64_C(1) << 20)
@@ -30,16 +31,12 @@ const char *mps_settings_size_text(uint64_t bytes, char *text, size_t size)
 
 static bool parse_size(const char *text, uint64_t *out)
 {
-    static const char suffixes[] = "KMGT";
     char *end;
+    unsigned shift;
     if (!isdigit((unsigned char)*text) || strlen(text) > 18)
         return false;
     uint64_t value = strtoull(text, &end, 10);
-    const char *suffix = *end ? strchr(suffixes, toupper((unsigned char)*end)) : NULL;
-    if (*end && (!suffix || end[1]))
-        return false;
-    unsigned shift = suffix ? 10 * (unsigned)(suffix - suffixes + 1) : 0;
-    if (value > MOST_LIMIT >> shift)
+    if (!text_size_shift(end, &shift) || value > MOST_LIMIT >> shift)
         return false;
     *out = value << shift;
     return *out >= LEAST_LIMIT && *out % MIB == 0;

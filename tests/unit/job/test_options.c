@@ -79,6 +79,26 @@ static void axes_take_lists_and_ranges(void **state)
     assert_int_equal(options.values[OPTION_BYTES].items[1].integer, 2 << 20);
 }
 
+static void sizes_have_units_of_either_form(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"64KB", "1Mi", "1MiBs", "1iB", "1 MiB", "1T", "1TiB"};
+    assert_int_equal(set("bytes", "64KiB,1MiB,2mib,1GiB", 1), STATUS_OK);
+    const int64_t wanted[] = {64 << 10, 1 << 20, 2 << 20, 1 << 30};
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(options.values[OPTION_BYTES].items[i].integer, wanted[i]);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(set("bytes", wrong[i], 1), STATUS_USAGE);
+}
+
+static void times_may_be_hours(void **state)
+{
+    (void)state;
+    assert_int_equal(set("budget", "1.5h", 1), STATUS_OK);
+    assert_true(options_real(&options, OPTION_BUDGET) == 5400.0);
+    assert_int_equal(set("budget", "25h", 1), STATUS_USAGE);
+}
+
 static const struct option_item *share_item(enum option_id id, size_t index)
 {
     assert_true(index < options.values[id].count);
@@ -214,7 +234,7 @@ static void bad_values_are_named(void **state)
          "100000"},
         {"duration", "0", "from 0.01"},
         {"duration", "nan", "number"},
-        {"duration", "1h", "number of seconds, or one with its unit"},
+        {"duration", "1d", "number of seconds, or one with its unit"},
         {"rounds", "1-3", "whole number"},
         {"resume", "maybe", "yes or no"},
         {"output", "", "empty"},
@@ -275,6 +295,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(table_is_in_order_and_complete, begin, end),
         cmocka_unit_test_setup_teardown(a_percentage_may_have_its_sign, begin, end),
         cmocka_unit_test_setup_teardown(axes_take_lists_and_ranges, begin, end),
+        cmocka_unit_test_setup_teardown(sizes_have_units_of_either_form, begin, end),
+        cmocka_unit_test_setup_teardown(times_may_be_hours, begin, end),
         cmocka_unit_test_setup_teardown(an_item_may_hold_a_list_for_the_processes, begin, end),
         cmocka_unit_test_setup_teardown(a_list_has_a_largest_length, begin, end),
         cmocka_unit_test_setup_teardown(layouts_are_read, begin, end),

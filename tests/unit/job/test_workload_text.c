@@ -33,6 +33,7 @@ static void steps_mean_what_they_say(void **state)
         const char *again; /* as it is written back, NULL: the same */
     } table[] = {
         {"copy-in 4M", {STEP_COPY_IN, 1, 0, 0, 4 << 20, 0}, NULL},
+        {"copy-in 4MiB", {STEP_COPY_IN, 1, 0, 0, 4 << 20, 0}, "copy-in 4M"},
         {"copy-in  4096K   # twice", {STEP_COPY_IN, 1, 0, 0, 4 << 20, 0}, "copy-in 4M"},
         {"copy-out 48 count=3", {STEP_COPY_OUT, 3, 0, 0, 48, 0}, NULL},
         {"device-copy 1G", {STEP_DEVICE_COPY, 1, 0, 0, 1 << 30, 0}, NULL},
@@ -83,6 +84,7 @@ static void each_mistake_has_its_line(void **state)
         {"copy-in 4X", "'4X' is not a size"},
         {"copy-in -4", "'-4' is not a size"},
         {"copy-in 4.5M", "'4.5M' is not a size"},
+        {"copy-in 4MB", "'4MB' is not a size"},
         {"copy-in M", "'M' is not a size"},
         {"copy-in 1025G", "'1025G' is not a size"},
         {"copy-in 999999999999999999G", "is not a size"},
