@@ -503,7 +503,8 @@ const struct option_row option_table[OPTION_COUNT] = {
      OUT, "Print the plan's points, one a line, as --format asks, and stop."},
     {OPTION_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB | OPTION_USUAL,
      PLAN | OPTION_COMPARE, CHOICES(TABLE, MARKDOWN, {"csv"}, {"json"}), 0, 0, "table", NULL, OUT,
-     "What is printed at the end, or of a plan, on standard output."},
+     "What is printed at the end, or of a plan, on standard output. json is a record a line, and\n"
+     "of a comparison one value."},
     {OPTION_QUIET, "quiet", 'q', OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB,
      SWEEP | OPTION_RECORD | OPTION_MPS_RUN | OPTION_EXPLAIN | OPTION_PROBE | OPTION_MERGE, NULL, 0,
      0, "no", NULL, OUT,
@@ -550,7 +551,7 @@ const struct option_row option_table[OPTION_COUNT] = {
      "How the summary is printed on standard output."},
     {OPTION_EXPORT_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_EXPORT,
      CHOICES(TABLE, MARKDOWN, {"csv"}, {"json"}, OPENMETRICS), 0, 0, "table", NULL, OUT,
-     "What is printed on standard output."},
+     "What is printed on standard output. json is a record a line."},
     {OPTION_STRICT, "strict", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, OPTION_MERGE, NULL, 0, 0,
      "no", NULL, OUT,
      "Files that differ in driver, kind of GPU, version of mpsweep, options and the like are an\n"
@@ -659,7 +660,7 @@ const struct option_row option_table[OPTION_COUNT] = {
      "and compare with what was predicted; in 3 rounds unless --rounds is given."},
     {OPTION_EXPLAIN_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_EXPLAIN,
      CHOICES({"text"}, MARKDOWN, {"json"}), 0, 0, "text", NULL, OUT,
-     "What is printed on standard output."},
+     "What is printed on standard output. json is one value."},
     {OPTION_TRACE_POINT, "point", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_TRACE, NULL, 0, 0,
      NULL, "SECTION|N", "The trace",
      "Which of the plan's points to trace: the section of the job file that has it alone, or its\n"

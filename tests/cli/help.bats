@@ -54,6 +54,14 @@ fits_a_screen() {
   cmp out short
 }
 
+@test "help about the format: whether JSON is a record a line, or one value" {
+  local command
+  for command in export:'json is a record a line\.' explain:'json is one value\.' compare:'of a comparison one value\.'; do
+    expect 0 "$MPSWEEP" "${command%%:*}" --help-all
+    tr -s ' \n' ' ' <out | grep -q "${command#*:}" || fail "not in: ${command%%:*} --help-all"
+  done
+}
+
 @test "the version names the commit, and what the build has" {
   local word commit
   for word in --version -V version; do
