@@ -180,11 +180,11 @@ static enum status clear_after_guard(const struct mps_controller *controller, in
 enum status mps_controller_free(struct mps_controller *controller)
 {
     enum status status = STATUS_OK;
+    struct status_saved earlier;
     int wait_status;
     if (!controller)
         return STATUS_OK;
-    char text[512];
-    snprintf(text, sizeof text, "%s", status_text());
+    status_save(STATUS_OK, &earlier);
     /* The end of the socket is the request to clean up and go. */
     if (controller->socket >= 0)
         close(controller->socket);
@@ -206,9 +206,7 @@ enum status mps_controller_free(struct mps_controller *controller)
         close(controller->guard_pidfd);
     free(controller);
     /* Cleaning up must not replace the text of the error that led here. */
-    if (status == STATUS_OK)
-        status_record("%s", text);
-    return status;
+    return status == STATUS_OK ? status_restore(&earlier) : status;
 }
 
 void mps_controller_set_interrupt(struct mps_controller *controller, int fd)
@@ -270,10 +268,10 @@ static enum status start_own(struct mps_controller *controller, const char *gpu,
         status = run_probe(controller, gpu, settings);
     if (status == STATUS_OK || !controller->daemon)
         return status;
-    char text[1024];
-    snprintf(text, sizeof text, "%s", status_text());
+    struct status_saved saved;
+    status_save(status, &saved);
     mps_controller_daemon_stop(controller);
-    return status_set(status, "%s", text);
+    return status_restore(&saved);
 }
 
 /* A foreign daemon: looked at, never ordered. */

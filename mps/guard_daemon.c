@@ -197,10 +197,10 @@ enum status guard_daemon_start(struct guard_daemon *daemon, const char *gpu,
     if (status == STATUS_OK)
         status = wait_ready(daemon, settings);
     if (status != STATUS_OK) {
-        char text[512];
-        snprintf(text, sizeof text, "%s", status_text());
+        struct status_saved saved;
+        status_save(status, &saved);
         guard_daemon_end(daemon, 0);
-        return status_set(status, "%s", text);
+        return status_restore(&saved);
     }
     return STATUS_OK;
 }

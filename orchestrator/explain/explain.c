@@ -203,12 +203,12 @@ static enum status open_session(struct explaining *explaining)
     if (status == STATUS_OK)
         status = session_watch_signals(&explaining->session);
     if (status != STATUS_OK) {
-        char text[1024];
-        snprintf(text, sizeof text, "%s", status_text());
+        struct status_saved saved;
+        status_save(status, &saved);
         session_close(&explaining->session);
-        status_record("%s", text);
+        return status_restore(&saved);
     }
-    return status;
+    return STATUS_OK;
 }
 
 static uint64_t warmup_ns(const struct explaining *explaining)
