@@ -97,23 +97,21 @@ static json_t *environment_of(const struct deployment *deployment, unsigned proc
     return list;
 }
 
+static bool has_variable(const json_t *environment, const char *name)
+{
+    bool has = false;
+    for (size_t i = 0; i < json_array_size(environment); i++)
+        has |= strcmp(text_at(json_array_get(environment, i), "variable"), name) == 0;
+    return has;
+}
+
 /* What an environment lacks and an image may have: empty there, its script drops it. */
 static json_t *unset_in(const json_t *environment)
 {
-    static const char *const optional[] = {
-        "CUDA_DEVICE_MAX_CONNECTIONS",
-        "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
-        "CUDA_MPS_CLIENT_PRIORITY",
-        "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT",
-    };
     json_t *list = json_array();
-    for (size_t i = 0; i < sizeof optional / sizeof *optional; i++) {
-        bool is_set = false;
-        for (size_t k = 0; k < json_array_size(environment); k++)
-            is_set |= strcmp(text_at(json_array_get(environment, k), "variable"), optional[i]) == 0;
-        if (!is_set)
-            add_variable(list, optional[i], "");
-    }
+    for (const struct option_row *row = NULL; (row = setting_next(row));)
+        if (row->setting.variable && !has_variable(environment, row->setting.variable))
+            add_variable(list, row->setting.variable, "");
     return list;
 }
 
