@@ -1,6 +1,5 @@
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "explain/predict.h"
 #include "orchestrator/campaign/estimate.h"
@@ -52,21 +51,18 @@ static uint32_t queues_class(const struct point *point)
 static void set_axes(const struct point *point, uint32_t axes[TUNE_AXES])
 {
     const struct work *work = &point->work;
-    const uint32_t values[] = {
-        [TUNE_AXIS_MPS] = point_over_mps(point),
-        [TUNE_AXIS_LAUNCH] = work->launch,
-        [TUNE_AXIS_SHARE] = percentage_class(point),
-        [TUNE_AXIS_SCHEDULE] = work->schedule,
-        [4] = work->memory,
-        [5] = work->sync,
-        [6] = queues_class(point),
-        [7] = number_of(&point->priority),
-        [8] = number_of(&point->memory_limit),
-        [TUNE_AXIS_BIND] = (uint32_t)point->bind,
-        [TUNE_AXIS_DAEMONS] = (uint32_t)point->mps_daemons,
-        [TUNE_AXIS_SEVERAL] = point_is_program(point) && point->threads > 1,
-    };
-    memcpy(axes, values, sizeof values);
+    axes[TUNE_AXIS_MPS] = point_over_mps(point);
+    axes[TUNE_AXIS_LAUNCH] = work->launch;
+    axes[TUNE_AXIS_SHARE] = percentage_class(point);
+    axes[TUNE_AXIS_SCHEDULE] = work->schedule;
+    axes[TUNE_AXIS_MEMORY] = work->memory;
+    axes[TUNE_AXIS_SYNC] = work->sync;
+    axes[TUNE_AXIS_QUEUES] = queues_class(point);
+    axes[TUNE_AXIS_PRIORITY] = number_of(&point->priority);
+    axes[TUNE_AXIS_LIMIT] = number_of(&point->memory_limit);
+    axes[TUNE_AXIS_BIND] = (uint32_t)point->bind;
+    axes[TUNE_AXIS_DAEMONS] = (uint32_t)point->mps_daemons;
+    axes[TUNE_AXIS_SEVERAL] = point_is_program(point) && point->threads > 1;
 }
 
 /* Threads that wait awake keep a CPU each busy, as far as there are CPUs; 0: the others. */

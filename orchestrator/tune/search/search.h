@@ -17,14 +17,21 @@
 #include "common/status.h"
 
 /* Settings beside P and T, as numbers that are the same or are not. */
-#define TUNE_AXES 12
-#define TUNE_AXIS_MPS 0      /* 0 or 1 */
-#define TUNE_AXIS_LAUNCH 1   /* enum work_launch */
-#define TUNE_AXIS_SHARE 2    /* of the GPU that clients get */
-#define TUNE_AXIS_SCHEDULE 3 /* enum work_schedule */
-#define TUNE_AXIS_BIND 9     /* enum bind_policy */
-#define TUNE_AXIS_DAEMONS 10 /* enum mps_daemons */
-#define TUNE_AXIS_SEVERAL 11 /* a program's threads: 0: one, 1: several, which it need not have */
+enum tune_axis {
+    TUNE_AXIS_MPS,      /* 0 or 1 */
+    TUNE_AXIS_LAUNCH,   /* enum work_launch */
+    TUNE_AXIS_SHARE,    /* of the GPU that clients get */
+    TUNE_AXIS_SCHEDULE, /* enum work_schedule */
+    TUNE_AXIS_MEMORY,   /* enum work_memory */
+    TUNE_AXIS_SYNC,     /* enum work_sync */
+    TUNE_AXIS_QUEUES,   /* of a process; 0: at least one for each thread */
+    TUNE_AXIS_PRIORITY, /* of clients */
+    TUNE_AXIS_LIMIT,    /* on the memory of clients */
+    TUNE_AXIS_BIND,     /* enum bind_policy */
+    TUNE_AXIS_DAEMONS,  /* enum mps_daemons */
+    TUNE_AXIS_SEVERAL,  /* a program's threads: 0: one, 1: several, which it need not have */
+    TUNE_AXES
+};
 
 #define TUNE_NO_POINT SIZE_MAX
 
