@@ -455,7 +455,9 @@ static enum status start(struct supervisor *supervisor, const struct program_cal
                           call->event, (int)getpid(), call->process);
     if (call->trace >= 0)
         snprintf(line + length, sizeof line - (size_t)length, " %d", call->trace);
-    if (setenv(CLIENT_VARIABLE, line, 1) != 0 || pipe2(errors, O_CLOEXEC) != 0)
+    if (setenv(CLIENT_VARIABLE, line, 1) != 0)
+        return status_set(STATUS_SYSTEM, "cannot set '" CLIENT_VARIABLE "': %s", strerror(errno));
+    if (pipe2(errors, O_CLOEXEC) != 0)
         return status_set(STATUS_SYSTEM, "cannot make a pipe: %s", strerror(errno));
     supervisor->errors_fd = errors[0];
     fcntl(errors[0], F_SETFL, O_NONBLOCK);
