@@ -91,7 +91,7 @@ size_t text_character(const char *text, size_t size, uint32_t *code);
 bool text_is_utf8(const char *text);
 
 /* How many letters must be put in, taken out, changed or swapped with the next one to make one name
- * of the other; UINT_MAX for names of 64 letters and more. What is this near may have been meant.
+ * of the other; UINT_MAX if b has 64 letters or more. What is this near may have been meant.
  */
 #define TEXT_NEAR 3
 unsigned text_distance(const char *a, const char *b);

@@ -17,18 +17,21 @@
  *   header.settings, .processes, .threads, .keeps, slot.cpus, slot.program, slot.partition,
  *   process.cpus, process.nodes, process.device_uuid
  *                             the orchestrator, between shm_reset() and shm_assign(); otherwise
- *                             read-only
+ *                             read-only, but for settings.slice_ns: shm_align_slices()
  *   header.assignment, .gate, .start_ns, .window_end_ns, .stop
  *                             the orchestrator, at any time (atomics); a worker whose orchestrator
- *                             is gone sets stop and assignment in its place
+ *                             is gone sets stop and assignment in its place, and one that cannot
+ *                             start a thread sets stop
  *   process, slot             the worker process only, from shm_assign() until it has parked; the
  *                             orchestrator reads atomics at any time, and everything else once the
- *                             state is done or failed (acquire). Of a program (worker/program.h)
+ *                             state is done or failed (acquire), and changes the slices of those
+ *                             that have finished fixed work. Of a program (worker/program.h)
  *                             the slots are its own until it has ended, and its supervisor's then
  *
  * Life of a slot, anew with each assignment: starting -> ready -> running -> draining -> done, or
- * failed from anywhere. With fixed work, it is finished between running and draining. A process
- * with a failed slot does not park, but ends.
+ * failed from anywhere. Between running and draining it is finished: with fixed work, and where a
+ * stream has stopped before the other ones of its thread. A process with a failed slot does not
+ * park, but ends.
  *
  * A program's slots are held one by one: the handle that has published, or has no part in the
  * assignment, notes its number when the program comes back to begin an iteration, and waits. The
@@ -74,9 +77,10 @@ enum shm_policy {
 
 enum shm_state {
     SHM_STATE_STARTING,
-    SHM_STATE_READY,    /* buffers made, modules loaded, one iteration run and checked */
+    SHM_STATE_READY,    /* buffers made, modules loaded, two iterations run and checked */
     SHM_STATE_RUNNING,  /* released */
-    SHM_STATE_FINISHED, /* has no iteration left to do; with fixed work, before the stop flag */
+    SHM_STATE_FINISHED, /* has no iteration left to do; with fixed work, before the stop flag;
+                         * without, one of several streams of a thread, after it */
     SHM_STATE_DRAINING, /* saw the stop flag */
     SHM_STATE_DONE,     /* results published */
     SHM_STATE_FAILED,   /* error published */

@@ -19,7 +19,7 @@ struct emit_request {
     const json_t *header;               /* the header record of the results */
     const json_t *point;                /* the point record: measured, so ok or unconverged */
     const char *results;                /* the results file's name, for people */
-    const char *chosen;                 /* why this point, in words; NULL: it was asked for */
+    const char *chosen;                 /* why this point, in words */
     const struct emit_skipped *skipped; /* better points that were not taken, the best first */
     size_t skipped_count, skipped_more; /* those named, and how many more there are */
     const char *format;                 /* a name of emit_format_name() */

@@ -453,7 +453,7 @@ static json_t *make_values(const struct deployment *deployment)
     put_text(values, "package", PACKAGE_STRING);
     /* A file's name may be anything: it is for people, and quoted as plain text. */
     json_object_set_new(values, "results", json_string_nocheck(path_file_name(request->results)));
-    put_text(values, "chosen", request->chosen ? request->chosen : "");
+    put_text(values, "chosen", request->chosen);
     put_text(values, "format", request->format);
     put_text(values, "name", deployment->name);
     put_flag(values, "emulated", deployment->emulated);

@@ -49,7 +49,7 @@ static void write_deployment(const char *format, const char *header, const json_
         .header = head,
         .point = point,
         .results = "results.jsonl",
-        .chosen = is_full ? "the best" : NULL,
+        .chosen = "the best",
         .skipped = &skipped,
         .skipped_count = is_full,
         .skipped_more = 2 * is_full,
