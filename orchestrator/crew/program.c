@@ -23,16 +23,6 @@
 /* The time that killed processes get to end. */
 #define ORPHANS_NS (10 * NS_PER_S)
 
-static bool uses_port(const struct point_program *program)
-{
-    const struct point_requests *requests = &program->requests;
-    for (char *const *word = program->command; *word; word++)
-        if (placeholders_use(*word, PLACEHOLDER_PORT))
-            return true;
-    return (requests->request && placeholders_use(requests->request, PLACEHOLDER_PORT)) ||
-           (requests->ready && placeholders_use(requests->ready, PLACEHOLDER_PORT));
-}
-
 /* One search for all processes of a crew. */
 static enum status find_ports(const struct point *point, struct ports *ports)
 {
@@ -40,7 +30,7 @@ static enum status find_ports(const struct point *point, struct ports *ports)
         return STATUS_OK;
     enum status status = ports_find(point->program.port, point_processes(point), ports);
     /* A program that does not use the port need not have one. */
-    return uses_port(&point->program) ? status : STATUS_OK;
+    return point_uses_placeholder(point, PLACEHOLDER_PORT) ? status : STATUS_OK;
 }
 
 static enum status find_log(const struct point *point, unsigned index, char path[PATH_MAX])

@@ -20,6 +20,18 @@ bool point_is_server(const struct point *point)
     return point_is_program(point) && point->program.requests.request;
 }
 
+bool point_uses_placeholder(const struct point *point, enum placeholder placeholder)
+{
+    const struct point_program *program = &point->program;
+    const char *const *word = (const char *const *)program->command;
+    while (word && *word && !placeholders_use(*word, placeholder))
+        word++;
+    return (word && *word) ||
+           (program->requests.request &&
+            placeholders_use(program->requests.request, placeholder)) ||
+           (program->requests.ready && placeholders_use(program->requests.ready, placeholder));
+}
+
 bool point_is_builtin(const struct point *point)
 {
     return point->work.workload == WORKLOAD_CHAIN || point->work.workload == WORKLOAD_DELAY;

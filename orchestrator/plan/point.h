@@ -8,6 +8,7 @@
 
 #include "common/status.h"
 #include "job/point.h"
+#include "orchestrator/plan/placeholders.h"
 
 bool point_over_mps(const struct point *point);
 
@@ -16,6 +17,9 @@ bool point_is_program(const struct point *point);
 
 /* Whether that is a server, which mpsweep sends requests. */
 bool point_is_server(const struct point *point);
+
+/* Whether the words of a program, its command and its requests, have a placeholder. */
+bool point_uses_placeholder(const struct point *point, enum placeholder placeholder);
 
 /* Whether it is one of the program's own, which the options of the workload describe. */
 bool point_is_builtin(const struct point *point);

@@ -34,18 +34,6 @@ static bool may_idle(const struct point *started_for, const struct point *point)
            started - processes <= TURNS_IDLE_MOST * processes;
 }
 
-bool turns_names(const struct point *point, enum placeholder placeholder)
-{
-    const struct point_program *program = &point->program;
-    const char *const *word = (const char *const *)program->command;
-    while (word && *word && !placeholders_use(*word, placeholder))
-        word++;
-    return (word && *word) ||
-           (program->requests.request &&
-            placeholders_use(program->requests.request, placeholder)) ||
-           (program->requests.ready && placeholders_use(program->requests.ready, placeholder));
-}
-
 static bool same_text(const char *a, const char *b)
 {
     return a == b || (a && b && strcmp(a, b) == 0);

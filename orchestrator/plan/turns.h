@@ -16,7 +16,6 @@
  */
 #pragma once
 
-#include "orchestrator/plan/placeholders.h"
 #include "orchestrator/plan/plan.h"
 
 /* Processes of a crew may idle: those that are parked have no work on the GPU. At most this many
@@ -42,9 +41,6 @@ struct turn {
      */
     unsigned slots_most;
 };
-
-/* Whether the words of a program's point, its command and its requests, have a placeholder. */
-bool turns_names(const struct point *point, enum placeholder placeholder);
 
 /* Whether a crew that was started for one point can serve another. */
 bool turns_serves(const struct point *started_for, const struct point *point);

@@ -212,8 +212,8 @@ static enum status make_search(struct tune *tune)
     const struct point *any = tune->space.plan.count > 0 ? tune->space.plan.points : NULL;
     tune->rules.program = any && point_is_program(any);
     tune->rules.server = any && point_is_server(any);
-    tune->rules.names_processes = any && turns_names(any, PLACEHOLDER_PROCESSES);
-    tune->rules.names_threads = any && turns_names(any, PLACEHOLDER_THREADS);
+    tune->rules.names_processes = any && point_uses_placeholder(any, PLACEHOLDER_PROCESSES);
+    tune->rules.names_threads = any && point_uses_placeholder(any, PLACEHOLDER_THREADS);
     tune->rules.fresh = options_switch(tune->campaign.options, OPTION_NO_REUSE);
     tune->rules.latency = tune->objective == TUNE_P99;
     tune->rules.budget_s = tune->pace.budget_s;
