@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* CPUs that a binding can name. */
@@ -13,6 +14,15 @@
 
 /* Multiprocessors that a GPU can have. */
 #define WORK_MULTIPROCESSORS 512
+
+/* Whether a mask of any of these has one. */
+static inline bool work_mask_any(const uint64_t *mask, unsigned most)
+{
+    for (unsigned i = 0; i < most / 64; i++)
+        if (mask[i])
+            return true;
+    return false;
+}
 
 /* The kernels work on this share of what is copied, as in the experiment that it reproduces. */
 #define WORK_COPIED_PER_WORKED 64

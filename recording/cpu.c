@@ -68,10 +68,7 @@ static int bind_thread(pid_t thread, const uint64_t cpus[WORK_CPUS / 64])
 {
     /* The kernel takes a mask of any length, laid out as ours on 64-bit machines. */
     _Static_assert(sizeof(unsigned long) == sizeof(uint64_t), "CPU masks are arrays of long");
-    bool any = false;
-    for (unsigned i = 0; i < WORK_CPUS / 64; i++)
-        any |= cpus[i] != 0;
-    if (!any)
+    if (!work_mask_any(cpus, WORK_CPUS))
         return 0;
     return sched_setaffinity(thread, WORK_CPUS / 8, (const cpu_set_t *)(const void *)cpus) == 0
                ? 0

@@ -164,6 +164,14 @@ struct shm_slot *shm_slot_at(const struct shm *shm, unsigned process, unsigned s
     return (struct shm_slot *)(void *)base + ((size_t)process * header->slots_most + slot);
 }
 
+void shm_cpus(const struct shm *shm, unsigned process, uint64_t cpus[WORK_CPUS / 64])
+{
+    memset(cpus, 0, WORK_CPUS / 8);
+    for (unsigned slot = 0; slot < shm_slots(shm->header); slot++)
+        for (unsigned i = 0; i < WORK_CPUS / 64; i++)
+            cpus[i] |= shm_slot_at(shm, process, slot)->cpus[i];
+}
+
 static void futex_wait(_Atomic uint32_t *word, uint32_t seen, const struct timespec *timeout)
 {
     syscall(SYS_futex, word, FUTEX_WAIT, seen, timeout, NULL, 0);

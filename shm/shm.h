@@ -314,6 +314,9 @@ static inline unsigned shm_slots(const struct shm_header *header)
     return header->threads * shm_streams(header);
 }
 
+/* The CPUs of all workers of a process; all zero: none of them is bound. */
+void shm_cpus(const struct shm *shm, unsigned process, uint64_t cpus[WORK_CPUS / 64]);
+
 /* Orchestrator: opens the gate for an agreed start time. */
 void shm_gate_open(const struct shm *shm, uint64_t start_ns);
 

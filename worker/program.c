@@ -435,10 +435,8 @@ static enum status hear(struct supervisor *supervisor)
 /* The CPUs of all workers of the process. */
 static int bind_program(const struct supervisor *supervisor)
 {
-    uint64_t cpus[WORK_CPUS / 64] = {0};
-    for (unsigned t = 0; t < slots_of(supervisor); t++)
-        for (unsigned i = 0; i < WORK_CPUS / 64; i++)
-            cpus[i] |= slot_of(supervisor, t)->cpus[i];
+    uint64_t cpus[WORK_CPUS / 64];
+    shm_cpus(&supervisor->process.shm, supervisor->process.index, cpus);
     return cpu_bind_thread(cpus);
 }
 

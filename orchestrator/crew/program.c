@@ -240,14 +240,9 @@ enum status program_spawn(const struct program *program, const struct session *s
 static void bind_one(const struct program *program, unsigned index)
 {
     const struct shm_header *header = program->shm->header;
-    uint64_t cpus[WORK_CPUS / 64] = {0};
-    bool any = false;
-    for (unsigned i = 0; i < shm_slots(header); i++)
-        for (unsigned word = 0; word < WORK_CPUS / 64; word++)
-            cpus[word] |= shm_slot_at(program->shm, index, i)->cpus[word];
-    for (unsigned word = 0; word < WORK_CPUS / 64; word++)
-        any |= cpus[word] != 0;
-    if (!any)
+    uint64_t cpus[WORK_CPUS / 64];
+    shm_cpus(program->shm, index, cpus);
+    if (!work_mask_any(cpus, WORK_CPUS))
         return;
     int refused = process_tree_bind(program->pool->children[index].pid, cpus, sizeof cpus);
     for (unsigned i = 0; i < shm_slots(header); i++)

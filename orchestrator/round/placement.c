@@ -19,14 +19,6 @@ struct cores round_cores(const struct session *session, const struct point *poin
     return cores;
 }
 
-static bool any(const uint64_t nodes[BIND_NODE_WORDS])
-{
-    for (size_t i = 0; i < BIND_NODE_WORDS; i++)
-        if (nodes[i])
-            return true;
-    return false;
-}
-
 static bool within(const uint64_t nodes[BIND_NODE_WORDS], const uint64_t wanted[BIND_NODE_WORDS])
 {
     for (size_t i = 0; i < BIND_NODE_WORDS; i++)
@@ -38,7 +30,7 @@ static bool within(const uint64_t nodes[BIND_NODE_WORDS], const uint64_t wanted[
 void round_numa_text(const struct session *session, const struct shm_slot *slot, char *text,
                      size_t size)
 {
-    if (bind_node_count(session->topology) > 1 && any(slot->nodes))
+    if (bind_node_count(session->topology) > 1 && work_mask_any(slot->nodes, WORK_NODES))
         bind_nodes_text(slot->nodes, text, size);
     else if (size)
         text[0] = '\0';
@@ -61,7 +53,7 @@ struct numa round_numa(const struct session *session, const struct shm *shm, uns
         for (unsigned s = 0; s < shm_slots(shm->header); s++) {
             const struct shm_slot *slot = shm_slot_at(shm, p, s);
             numa.workers++;
-            if (!any(process->nodes) || within(slot->nodes, process->nodes))
+            if (!work_mask_any(process->nodes, WORK_NODES) || within(slot->nodes, process->nodes))
                 continue;
             if (numa.far++ == 0)
                 bind_nodes_text(process->nodes, numa.wanted, sizeof numa.wanted);
