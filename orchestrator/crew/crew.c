@@ -32,10 +32,7 @@ static enum status worker_spawn(struct crew *crew, const struct session *session
         return status;
     word_list_add(&words, "%s", session->worker_program);
     pool_add_words(&crew->pool, crew->shm.fd, index, &words);
-    if (*session->driver_path) {
-        word_list_add(&words, "--driver");
-        word_list_add(&words, "%s", session->driver_path);
-    }
+    session_add_driver(session, &words);
     if (trace) {
         word_list_add(&words, "--trace");
         word_list_add(&words, "%d", trace->fd);

@@ -40,10 +40,7 @@ static enum status start_client(struct crowd *crowd, int *answer_fd)
         return status_set(STATUS_SYSTEM, "cannot make a pipe: %s", strerror(errno));
     word_list_add(&words, "%s", session->worker_program);
     word_list_add(&words, "--probe");
-    if (*session->driver_path) {
-        word_list_add(&words, "--driver");
-        word_list_add(&words, "%s", session->driver_path);
-    }
+    session_add_driver(session, &words);
     const struct pool_start start = {
         .argv = &words, .set = variables.set, .unset = variables.unset, .answer_fd = answer[1]};
     status = pool_spawn(&crowd->pool, session, crowd->count, &start);

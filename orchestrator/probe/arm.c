@@ -99,10 +99,7 @@ static enum status spawn(struct crowd *crowd, unsigned index)
     adjust_environment(crowd, gpus, &variables, set);
     word_list_add(&words, "%s", crowd->probing->program);
     pool_add_words(&crowd->pool, crowd->shm.fd, index, &words);
-    if (*session->driver_path) {
-        word_list_add(&words, "--driver");
-        word_list_add(&words, "%s", session->driver_path);
-    }
+    session_add_driver(session, &words);
     word_list_add(&words, "%s", crowd->probe->name);
     word_list_add(&words, "%s", crowd->arm->name);
     const struct pool_start start = {

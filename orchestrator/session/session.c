@@ -273,6 +273,14 @@ enum status session_close(struct session *session)
     return status;
 }
 
+void session_add_driver(const struct session *session, struct word_list *words)
+{
+    if (!*session->driver_path)
+        return;
+    word_list_add(words, "--driver");
+    word_list_add(words, "%s", session->driver_path);
+}
+
 const char *session_cuda(const struct session *session, char text[SESSION_CUDA_TEXT])
 {
     int version = session->gpus->list.driver_version;

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdbool.h>
 
+#include "common/text.h"
 #include "orchestrator/bind/bind.h"
 #include "orchestrator/session/daemons.h"
 #include "orchestrator/session/gpus.h"
@@ -52,6 +53,9 @@ struct session_request {
 /* Finds the devices ("" or NULL: the first, or the emulated one where there is no driver), the
  * programs and the topology, and starts the MPS guard. */
 enum status session_open(const struct session_request *request, struct session *out);
+
+/* Adds what has a helper program load the user's driver; nothing for the machine's own. */
+void session_add_driver(const struct session *session, struct word_list *words);
 
 /* Where CUPTI is: the user's library (MPSWEEP_CUPTI), or that of the emulated GPU, which contains
  * it; NULL: where it usually is. */
