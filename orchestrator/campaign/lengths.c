@@ -10,6 +10,7 @@
 #include "orchestrator/campaign/internal.h"
 #include "orchestrator/crew/environment.h"
 #include "wire/lengths.h"
+#include "wire/message.h"
 
 /* As a share: what is found is within LENGTH_TOLERANCE. */
 #define LENGTHS_DIFFER 0.05
@@ -24,6 +25,19 @@ static bool is_like(const struct workload_step *a, const struct workload_step *b
 {
     return a->kind == b->kind && a->blocks == b->blocks && a->threads == b->threads &&
            a->asked_ns == b->asked_ns;
+}
+
+/* Adds a kernel that was not asked for yet. */
+static enum status asked_add(struct asked *asked, const struct workload_step *step)
+{
+    for (unsigned i = 0; i < asked->count; i++)
+        if (is_like(&asked->steps[i], step))
+            return STATUS_OK;
+    if (asked->count == WORKER_LENGTHS_MOST)
+        return status_set(STATUS_USAGE, "more than %d kernels of different durations",
+                          WORKER_LENGTHS_MOST);
+    asked->steps[asked->count++] = *step;
+    return STATUS_OK;
 }
 
 static const char *amount_name(const struct workload_step *step)
@@ -59,24 +73,16 @@ static bool is_known(const json_t *lengths, const struct workload_step *step, ui
 static enum status take_known(struct point *points, size_t count, const json_t *lengths,
                               struct asked *asked)
 {
+    enum status status = STATUS_OK;
     asked->count = 0;
     for (size_t p = 0; p < count; p++) {
-        for (unsigned s = 0; points[p].mix && s < WORKLOAD_STEPS; s++) {
+        for (unsigned s = 0; points[p].mix && s < WORKLOAD_STEPS && status == STATUS_OK; s++) {
             struct workload_step *step = &points[p].mix->steps[s];
-            if (!step->asked_ns || is_known(lengths, step, &step->amount))
-                continue;
-            unsigned i = 0;
-            while (i < asked->count && !is_like(&asked->steps[i], step))
-                i++;
-            if (i < asked->count)
-                continue;
-            if (asked->count == WORKER_LENGTHS_MOST)
-                return status_set(STATUS_USAGE, "more than %d kernels of different durations",
-                                  WORKER_LENGTHS_MOST);
-            asked->steps[asked->count++] = *step;
+            if (step->asked_ns && !is_known(lengths, step, &step->amount))
+                status = asked_add(asked, step);
         }
     }
-    return STATUS_OK;
+    return status;
 }
 
 static enum status add_found(const struct asked *asked, const struct worker_lengths *answer,
@@ -99,16 +105,20 @@ static enum status add_found(const struct asked *asked, const struct worker_leng
 static enum status take_answer(const struct child_result *result, const struct asked *asked,
                                struct worker_lengths *answer)
 {
+    const struct message_begin begin = {WORKER_LENGTHS_MAGIC, WORKER_LENGTHS_VERSION};
     char ending[64], text[WORKLOAD_STEP_TEXT];
     if (!WIFEXITED(result->wait_status) || WEXITSTATUS(result->wait_status) != 0)
         return status_set(STATUS_WORKER, "measuring the lengths of kernels: %s",
                           child_ending_text(result->wait_status, ending, sizeof ending));
-    if (result->output_bytes == sizeof *answer)
-        memcpy(answer, result->output, sizeof *answer);
-    if (result->output_bytes != sizeof *answer || answer->magic != WORKER_LENGTHS_MAGIC ||
-        answer->version != WORKER_LENGTHS_VERSION || answer->count > asked->count ||
+    enum status status = message_check("lengths of kernels", begin, sizeof *answer, result->output,
+                                       result->output_bytes);
+    if (status != STATUS_OK)
+        return status;
+    memcpy(answer, result->output, sizeof *answer);
+    if (answer->count > asked->count ||
         (answer->status == STATUS_OK && answer->count != asked->count))
-        return status_set(STATUS_PROTOCOL, "the worker program is of another build");
+        return status_set(STATUS_PROTOCOL, "lengths of kernels: %u instead of %u", answer->count,
+                          asked->count);
     answer->error[sizeof answer->error - 1] = '\0';
     if (answer->status == STATUS_OK)
         return STATUS_OK;
@@ -216,23 +226,20 @@ static json_t *of_gpu(const json_t *entry, unsigned gpu)
 }
 
 /* Kernels of points that use this GPU, not yet measured there. */
-static void gather_unmeasured(const struct point *points, size_t count, json_t *lengths,
-                              unsigned gpu, struct asked *asked)
+static enum status gather_unmeasured(const struct point *points, size_t count, json_t *lengths,
+                                     unsigned gpu, struct asked *asked)
 {
+    enum status status = STATUS_OK;
     asked->count = 0;
     for (size_t p = 0; p < count; p++) {
         bool uses = points[p].mix && point_gpus(&points[p]) > gpu;
-        for (unsigned s = 0; uses && s < WORKLOAD_STEPS; s++) {
+        for (unsigned s = 0; uses && s < WORKLOAD_STEPS && status == STATUS_OK; s++) {
             const struct workload_step *step = &points[p].mix->steps[s];
-            if (!step->asked_ns || of_gpu(entry_of(lengths, step), gpu))
-                continue;
-            unsigned i = 0;
-            while (i < asked->count && !is_like(&asked->steps[i], step))
-                i++;
-            if (i == asked->count && asked->count < WORKER_LENGTHS_MOST)
-                asked->steps[asked->count++] = *step;
+            if (step->asked_ns && !of_gpu(entry_of(lengths, step), gpu))
+                status = asked_add(asked, step);
         }
     }
+    return status;
 }
 
 /* Notes how long kernels take on another GPU, and reports those that differ there. */
@@ -270,8 +277,8 @@ static enum status measure_others(struct session *session, const struct point *p
     struct worker_lengths answer = {0};
     enum status status = STATUS_OK;
     for (unsigned gpu = 1; gpu < session->gpus->count && status == STATUS_OK; gpu++) {
-        gather_unmeasured(points, count, lengths, gpu, &asked);
-        if (asked.count == 0)
+        status = gather_unmeasured(points, count, lengths, gpu, &asked);
+        if (status != STATUS_OK || asked.count == 0)
             continue;
         status = daemons_set(session->daemons, 0, false);
         if (status == STATUS_OK)
