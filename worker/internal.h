@@ -6,6 +6,9 @@
 
 #include "worker/engines/process.h"
 
+/* Exit statuses, beside EXIT_SUCCESS and EXIT_FAILURE. */
+enum { EXIT_BAD_CALL = 64, EXIT_ORPHANED = 65 };
+
 /* The whole life of a thread and its workers, from binding to done or failed. */
 void worker_live(const struct worker_process *process, unsigned thread);
 

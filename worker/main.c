@@ -47,8 +47,6 @@
 /* What programs usually have, since plug-ins and libraries rely on it; only what is used counts. */
 #define WORKER_STACK_BYTES (8 << 20)
 
-enum { EXIT_BAD_CALL = 64, EXIT_ORPHANED = 65 };
-
 struct arguments {
     int shm, event, life, process;
     int query, probe, run, cupti_check;
@@ -180,10 +178,8 @@ static int run(const struct arguments *arguments)
     pthread_t watcher;
     shared.event_fd = arguments->event;
     shared.index = (unsigned)arguments->process;
-    if (shm_attach(arguments->shm, &shared.shm) != STATUS_OK ||
-        shared.index >= shared.shm.header->processes) {
-        fprintf(stderr, "mpsweep-worker: %s\n",
-                *status_text() ? status_text() : "no such process in the shared memory");
+    if (worker_process_attach(&shared, arguments->shm) != STATUS_OK) {
+        fprintf(stderr, "mpsweep-worker: %s\n", status_text());
         return EXIT_BAD_CALL;
     }
     struct shm_process *record = shm_process_at(&shared.shm, shared.index);

@@ -21,6 +21,7 @@
 #include "wire/program.h"
 #include "worker/engines/memory.h"
 #include "worker/engines/process.h"
+#include "worker/internal.h"
 #include "worker/keeper.h"
 #include "worker/words.h"
 
@@ -40,8 +41,6 @@
 /* The most reads of what an ended program has printed: more than a pipe holds. Another process may
  * go on writing. */
 #define LAST_READS 32
-
-enum { EXIT_BAD_CALL = 64 };
 
 struct supervisor {
     struct worker_process process; /* only its shared memory, event and index are used */
@@ -516,11 +515,9 @@ int program_supervise(const struct program_call *call)
             fcntl(inherited[i], F_SETFD, FD_CLOEXEC);
     enum status status = hear(&supervisor);
     if (status == STATUS_OK)
-        status = shm_attach(call->shm, &supervisor.process.shm);
-    if (status != STATUS_OK ||
-        supervisor.process.index >= supervisor.process.shm.header->processes) {
-        fprintf(stderr, "mpsweep-worker: %s\n",
-                *status_text() ? status_text() : "no such process in the shared memory");
+        status = worker_process_attach(&supervisor.process, call->shm);
+    if (status != STATUS_OK) {
+        fprintf(stderr, "mpsweep-worker: %s\n", status_text());
         return EXIT_BAD_CALL;
     }
     struct shm_process *record = shm_process_at(&supervisor.process.shm, supervisor.process.index);

@@ -74,6 +74,14 @@ static enum status set_schedule(const struct worker_process *process)
                      worker_context_flags(process->shm.header->settings.schedule));
 }
 
+enum status worker_process_attach(struct worker_process *process, int shm)
+{
+    enum status status = shm_attach(shm, &process->shm);
+    if (status == STATUS_OK && process->index >= process->shm.header->processes)
+        return status_set(STATUS_PROTOCOL, "no such process in the shared memory");
+    return status;
+}
+
 enum status worker_process_open(struct worker_process *process, const char *driver_path)
 {
     struct cuda_driver *driver = &process->driver;

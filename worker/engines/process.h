@@ -20,6 +20,10 @@ struct worker_process {
     struct worker_buffers *buffers; /* worker/engines/buffers.h; NULL: it keeps none */
 };
 
+/* Maps the crew's shared memory, of which the process is number process->index. STATUS_PROTOCOL:
+ * it is none that we know, or has no such process. */
+enum status worker_process_attach(struct worker_process *process, int shm);
+
 /* Loads the driver (driver_path NULL: the machine's), proves attachment to MPS or its absence,
  * makes the context, loads all modules, and publishes what was learned in the process record.
  * The calling thread has the context current afterwards. */
