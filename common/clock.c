@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 int clock_remaining_ms(uint64_t deadline_ns)
@@ -25,6 +26,11 @@ void clock_sleep_until(uint64_t when_ns)
     };
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, NULL) == EINTR)
         ;
+}
+
+void clock_sleep_exactly(void)
+{
+    prctl(PR_SET_TIMERSLACK, 1UL);
 }
 
 void clock_wall_iso8601(char text[32])

@@ -25,6 +25,10 @@ int clock_remaining_ms(uint64_t deadline_ns);
 /* Sleeps until a moment of the clock; returns at once if it has passed. Not woken by signals. */
 void clock_sleep_until(uint64_t when_ns);
 
+/* From now on the calling thread sleeps for as long as it asks: by default the kernel adds up to 50
+ * microseconds. */
+void clock_sleep_exactly(void);
+
 /* Wall-clock time as ISO 8601 in UTC ("2026-01-31T08:00:00Z"); text holds at least 21 bytes. */
 void clock_wall_iso8601(char text[32]);
 

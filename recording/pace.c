@@ -1,15 +1,10 @@
 #include "recording/pace.h"
 
 #include <sched.h>
-#include <sys/prctl.h>
 
 #include "common/clock.h"
 #include "common/random.h"
 #include "job/rate.h"
-
-/* The last part of a wait is spent awake: so late may a sleeper wake. */
-#define AWAKE_NS (200 * NS_PER_US)
-#define STARE_NS (20 * NS_PER_US)
 
 /* Of an exponential distribution with mean 1, by comparisons alone (von Neumann 1951): the first of
  * a falling run of uniform numbers counts if the run's length is odd, else the whole part grows. */
@@ -120,8 +115,7 @@ void pace_begin(struct pace *pace, const struct shm *shm, const struct shm_slot 
                      place % header->slots_most / shm_streams(header);
     pace_init(pace, &header->settings, index, header->processes * header->threads);
     pace->start_ns = atomic_load(&header->start_ns);
-    /* The kernel rounds a thread's sleeps up by 50 microseconds by default. */
-    prctl(PR_SET_TIMERSLACK, 1UL);
+    clock_sleep_exactly();
 }
 
 static bool stopped(const struct shm *shm)
@@ -138,12 +132,12 @@ bool pace_wait(struct pace *pace, const struct shm *shm, struct shm_slot *slot)
     if (pace->late)
         return !stopped(shm);
     atomic_store_explicit(&slot->idle_until_ns, start_ns, memory_order_relaxed);
-    shm_sleep_until(shm, block ? start_ns : start_ns - AWAKE_NS);
+    shm_sleep_until(shm, block ? start_ns : start_ns - PACE_AWAKE_NS);
     while (!stopped(shm)) {
         uint64_t now_ns = clock_now_ns();
         if (now_ns >= start_ns)
             break;
-        if (!spin && now_ns + STARE_NS < start_ns)
+        if (!spin && now_ns + SHM_STARE_NS < start_ns)
             sched_yield();
     }
     atomic_store_explicit(&slot->idle_until_ns, 0, memory_order_relaxed);

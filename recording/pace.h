@@ -29,6 +29,9 @@ struct pace {
     uint64_t next; /* trace: number of the next start, among those of all workers */
 };
 
+/* The last part of a wait is spent awake: so late may a sleeper wake. */
+#define PACE_AWAKE_NS (200 * NS_PER_US)
+
 /* All paces of this process with arrivals of a trace take them from there; kept by the caller. */
 void pace_use(const struct arrivals *arrivals);
 

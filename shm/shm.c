@@ -12,9 +12,8 @@
 #include "common/memory_file.h"
 
 /* The last part of the wait is spent awake: a sleeper on an idle CPU wakes hundreds of
- * microseconds late. At the very end no worker yields. */
+ * microseconds late. */
 #define SPIN_NS (20 * NS_PER_MS)
-#define STARE_NS (20 * NS_PER_US)
 
 #define RECHECK_NS (100 * NS_PER_MS)
 
@@ -251,7 +250,7 @@ bool shm_gate_wait(const struct shm *shm)
     if (start_ns > SPIN_NS)
         clock_sleep_until(start_ns - SPIN_NS);
     /* Yielding costs nothing to a worker that has a CPU of its own, and lets the others come. */
-    while (clock_now_ns() + STARE_NS < start_ns)
+    while (clock_now_ns() + SHM_STARE_NS < start_ns)
         sched_yield();
     while (clock_now_ns() < start_ns)
         relax();
@@ -350,7 +349,7 @@ void shm_align_slices(const struct shm *shm)
 void shm_stop_wait(const struct shm *shm)
 {
     /* The stop wakes those at the gate; the time limit covers one that comes between. */
-    const struct timespec recheck = {.tv_nsec = 100 * (long)NS_PER_MS};
+    const struct timespec recheck = {.tv_nsec = (long)RECHECK_NS};
     while (!atomic_load(&shm->header->stop))
         futex_wait(&shm->header->gate, SHM_GATE_OPEN, &recheck);
 }

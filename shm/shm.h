@@ -45,6 +45,7 @@
 #include <stdint.h>
 
 #include "statistics/histogram.h"
+#include "common/clock.h"
 #include "common/status.h"
 #include "job/work.h"
 #include "job/workload_mix.h"
@@ -63,6 +64,9 @@
 /* Progress is counted in fractions of an iteration: an iteration that crosses a slice boundary
  * credits each slice with the share of its time spent there, so that windows have no edge error. */
 #define SHM_ITERATION_UNITS (UINT64_C(1) << 20)
+
+/* At the very end of a wait that is spent awake no worker yields. */
+#define SHM_STARE_NS (20 * NS_PER_US)
 
 /* The number of the assignment that never comes. */
 #define SHM_DISMISSED UINT32_MAX

@@ -10,9 +10,6 @@
  * left everything as it should be. */
 #define REHEARSALS 2
 
-/* Of a sleep, the last part is spent polling: so late may a sleeper wake. */
-#define AWAKE_NS (200 * NS_PER_US)
-
 struct polling {
     const struct worker_process *process;
     const struct engine *engine;
@@ -242,7 +239,7 @@ static enum status rest(struct polling *polling, struct stream **failed)
         next_ns = when_ns < next_ns ? when_ns : next_ns;
     }
     if (!oldest) {
-        shm_sleep_until(shm, schedule == SCHEDULE_BLOCK ? next_ns : next_ns - AWAKE_NS);
+        shm_sleep_until(shm, schedule == SCHEDULE_BLOCK ? next_ns : next_ns - PACE_AWAKE_NS);
         return STATUS_OK;
     }
     *failed = oldest;

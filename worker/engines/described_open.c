@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 
+#include "common/clock.h"
 #include "worker/engines/buffers.h"
 #include "worker/engines/described.h"
 
@@ -117,8 +117,7 @@ enum status described_open(const struct worker_process *process,
     described->count = program->count;
     for (unsigned i = 0; i < described->count; i++)
         described->steps[i].step = settings->mix.steps[program->first + i];
-    /* The kernel rounds a thread's sleeps up by 50 microseconds by default. */
-    prctl(PR_SET_TIMERSLACK, 1UL);
+    clock_sleep_exactly();
     enum status status =
         CUDA_CALL(&process->driver, stream_create, &described->stream, CUDA_STREAM_NON_BLOCKING);
     if (status == STATUS_OK)
