@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/digest.h"
 #include "mps/settings.h"
 
 /* The smallest share that a driver may give, whatever is asked for: this part of all. */
@@ -56,15 +57,14 @@ const char *shares_text(const struct point_shares *shares, bool sizes, char *out
 {
     char entry[32];
     size_t whole = 0, used = 0;
-    uint32_t digest = UINT32_C(0x811c9dc5); /* FNV-1a */
+    uint64_t digest = DIGEST_EMPTY;
     for (unsigned i = 0; i < shares->count; i++) {
         whole += entry_text(shares, i, sizes, entry, sizeof entry);
-        for (const char *at = entry; *at; at++)
-            digest = (digest ^ (unsigned char)*at) * UINT32_C(0x01000193);
+        digest = digest_add(digest, entry, strlen(entry));
     }
     char mark[16] = "";
     if (whole >= size)
-        snprintf(mark, sizeof mark, "/…%08" PRIx32, digest);
+        snprintf(mark, sizeof mark, "/…%08" PRIx32, (uint32_t)digest);
     size_t room = size - strlen(mark);
     *out = '\0';
     for (unsigned i = 0; i < shares->count; i++) {

@@ -1,6 +1,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "common/digest.h"
 #include "explain/predict.h"
 #include "orchestrator/campaign/estimate.h"
 #include "orchestrator/explain/point.h"
@@ -24,13 +25,11 @@ bool tune_space_can_calibrate(const struct tune_space *space)
     return point_is_builtin(point) && !point_is_open(point);
 }
 
-/* FNV-1a: lists that differ get different numbers, nearly surely. */
+/* Lists that differ get different numbers, nearly surely; 0: there is none. */
 static uint32_t number_of(const struct point_shares *shares)
 {
-    uint32_t hash = UINT32_C(0x811c9dc5);
-    for (unsigned i = 0; i < shares->count; i++)
-        hash = (hash ^ (uint32_t)shares->values[i]) * UINT32_C(0x01000193);
-    return shares->count ? hash : 0;
+    size_t bytes = shares->count * sizeof *shares->values;
+    return bytes ? (uint32_t)digest_add(DIGEST_EMPTY, shares->values, bytes) : 0;
 }
 
 static uint32_t percentage_class(const struct point *point)
