@@ -367,7 +367,7 @@ enum status round_program_unended(const struct round *round)
 }
 
 /* Marks the processes of the daemon's GPUs that have a client of it. */
-static enum status look_at_daemon(struct round *round, unsigned daemon, unsigned daemons,
+static enum status look_at_daemon(struct round *round, unsigned daemon,
                                   bool attached[LAYOUT_MOST_WORKERS])
 {
     const struct point *point = round->point;
@@ -381,7 +381,7 @@ static enum status look_at_daemon(struct round *round, unsigned daemon, unsigned
             p++;
         if (p == round->crew->pool.count)
             round->result->other_clients++;
-        else if (p < point_processes(point) && (daemons == 1 || point_gpu_of(point, p) == daemon))
+        else if (p < point_processes(point) && round_is_daemon_of(point, p, daemon))
             attached[p] = true;
     }
     return status;
@@ -399,7 +399,7 @@ enum status round_program_prove(struct round *round)
     result->attached_expected = over_mps ? point_processes(point) : 0;
     unsigned daemons = over_mps ? point_daemons(point) : 1;
     for (unsigned daemon = 0; daemon < daemons; daemon++) {
-        enum status status = look_at_daemon(round, daemon, daemons, attached);
+        enum status status = look_at_daemon(round, daemon, attached);
         if (status != STATUS_OK)
             return status;
     }

@@ -21,10 +21,9 @@ static bool is_worker(const struct round *round, pid_t pid)
     return false;
 }
 
-/* Whether that daemon is the one that the process must be a client of. */
-static bool is_clients_daemon(const struct point *point, unsigned process, unsigned daemon)
+bool round_is_daemon_of(const struct point *point, unsigned process, unsigned daemon)
 {
-    return point_daemons(point) == 1 || point_gpu_of(point, process) == daemon;
+    return point_daemons(point) <= 1 || point_gpu_of(point, process) == daemon;
 }
 
 enum status round_ask_clients(const struct round *round, unsigned daemon, pid_t *clients,
@@ -61,7 +60,7 @@ enum status round_prove_attachment(struct round *round)
         if (status != STATUS_OK)
             return status;
         for (unsigned p = 0; p < processes; p++) {
-            if (!is_clients_daemon(point, p, daemon))
+            if (!round_is_daemon_of(point, p, daemon))
                 continue;
             if (contains(clients, count, round->children[p].pid))
                 result->attached_seen++;
