@@ -102,7 +102,6 @@ struct child_result {
     bool output_cut; /* there was more than output_cap */
     char *errors;    /* standard error if it was captured, within the same cap; else NULL */
     size_t errors_bytes;
-    bool errors_cut;
     int wait_status; /* as from waitpid() */
 };
 

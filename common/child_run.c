@@ -188,7 +188,6 @@ enum status child_run(const struct child_options *options, struct child_result *
         .output_cut = streams[0].cut,
         .errors = streams[1].text,
         .errors_bytes = streams[1].bytes,
-        .errors_cut = streams[1].cut,
         .wait_status = wait_status,
     };
     streams[0].text = NULL;

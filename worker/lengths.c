@@ -172,8 +172,7 @@ static enum status open_rig(struct rig *rig, const char *uuid, size_t uuid_lengt
     if (uuid_length >= sizeof record->device_uuid)
         return status_set(STATUS_USAGE, "no UUID of a GPU");
     memcpy(record->device_uuid, uuid, uuid_length);
-    if (status == STATUS_OK)
-        status = worker_process_open(&rig->process, driver_path);
+    status = worker_process_open(&rig->process, driver_path);
     if (status == STATUS_OK)
         status =
             CUDA_CALL(&rig->process.driver, stream_create, &rig->stream, CUDA_STREAM_NON_BLOCKING);

@@ -168,7 +168,7 @@ static uint32_t stream_number(cuda_stream stream)
                : number_of(&stream->number, &streams, FIRST_STREAM_NUMBER);
 }
 
-uint32_t activity_context_number(cuda_context context)
+static uint32_t context_number(cuda_context context)
 {
     return number_of(&context->number, &contexts, 1);
 }
@@ -176,7 +176,7 @@ uint32_t activity_context_number(cuda_context context)
 /* What all records of work have, under the same names. */
 #define WORK(number, place, on)                                                                    \
     .kind = (number), .start = as_traced((place)->begin_ns), .end = as_traced((place)->end_ns),    \
-    .device = (uint32_t)(on)->context->device, .context = activity_context_number((on)->context),  \
+    .device = (uint32_t)(on)->context->device, .context = context_number((on)->context),           \
     .stream = stream_number(on), .correlation = current.correlation
 
 /* Whether a tracer wants this piece of the current call's work. */
@@ -243,9 +243,9 @@ void activity_peer_copy(cuda_context to, cuda_context from, uint64_t bytes, cuda
                                         .sink = CUPTI_MEMORY_DEVICE,
                                         .bytes = bytes,
                                         .source_device = (uint32_t)from->device,
-                                        .source_context = activity_context_number(from),
+                                        .source_context = context_number(from),
                                         .sink_device = (uint32_t)to->device,
-                                        .sink_context = activity_context_number(to),
+                                        .sink_context = context_number(to),
                                     }};
     put(&record);
 }

@@ -37,9 +37,6 @@ void activity_end_call(const struct activity_call *call);
 /* The calling thread goes on with what a call of that correlation has put off. */
 void activity_resume_call(uint32_t correlation);
 
-/* As records have it. */
-uint32_t activity_context_number(cuda_context context);
-
 /* Whether what the GPU does is wanted. */
 bool activity_wants_work(void);
 

@@ -20,8 +20,8 @@ static uint64_t us(double seconds)
 /* Points of one shard lie side by side in this line. */
 struct place {
     size_t point;
-    bool head;            /* of points that share workers */
-    uint64_t begin, cost; /* us */
+    bool head;      /* of points that share workers */
+    uint64_t begin; /* us */
 };
 
 /* How far a point is from the workers that are wanted, as a ratio. */
@@ -75,7 +75,7 @@ static uint64_t lay_out(const struct plan *plan, const struct round_limits *limi
         uint64_t cost = us(estimate_point_s(point, limits));
         if (turns[i].starts)
             cost += us(estimate_start_s(point));
-        line[i] = (struct place){turns[i].point, turns[i].starts, total, cost};
+        line[i] = (struct place){turns[i].point, turns[i].starts, total};
         total += cost;
     }
     return total;

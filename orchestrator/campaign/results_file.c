@@ -142,8 +142,6 @@ static enum status take_over(struct campaign *campaign, const char *path)
         bool measured = strcmp(word, "ok") == 0 || strcmp(word, "unconverged") == 0;
         size_t rounds = json_array_size(json_object_get(record, "rounds"));
         bool finished = (measured && rounds >= wanted) || strcmp(word, "infeasible") == 0;
-        if (id < 0 || (size_t)id >= campaign->plan.count)
-            continue;
         if (!finished && measured && !moved) {
             json_decref(campaign->interrupted[id]);
             campaign->interrupted[id] = json_incref(record);

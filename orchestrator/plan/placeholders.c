@@ -2,6 +2,7 @@
 #include "common/text.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,7 +66,7 @@ bool placeholders_use(const char *word, enum placeholder placeholder)
     return false;
 }
 
-void placeholders_write(FILE *file, const struct placeholder_piece *piece,
+static void write_piece(FILE *file, const struct placeholder_piece *piece,
                         const struct placeholders *values)
 {
     const unsigned numbers[PLACEHOLDERS] = {
@@ -90,6 +91,6 @@ char *placeholders_fill(const char *word, const struct placeholders *values)
     if (!text_stream_open(&out))
         return NULL;
     while (placeholders_next(&word, &piece))
-        placeholders_write(out.file, &piece, values);
+        write_piece(out.file, &piece, values);
     return text_stream_close(&out);
 }

@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "common/status.h"
 
@@ -43,10 +42,6 @@ struct placeholders {
 
 /* Reads the piece at *at, which moves behind it. False at the word's end. */
 bool placeholders_next(const char **at, struct placeholder_piece *piece);
-
-/* Writes a piece of a checked word, filled in. */
-void placeholders_write(FILE *file, const struct placeholder_piece *piece,
-                        const struct placeholders *values);
 
 /* Checks that all placeholders of a word are known; STATUS_USAGE names the one that is not, and all
  * that are. */

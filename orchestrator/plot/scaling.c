@@ -64,7 +64,6 @@ static void write_place(FILE *file, double gpus, const struct place *place)
  * efficiency is drawn, since that is against one GPU. */
 struct ranges {
     double gpus_most, ips_most, efficiency_most, efficiency_least;
-    size_t without_base;
 };
 
 static void widen(struct ranges *ranges, double gpus, const struct place *place)
@@ -90,7 +89,6 @@ static void write_blocks(FILE *file, const struct series_table *table, const jso
             bool based = scaling_find(singles, row->point, &scaling);
             fprintf(file, "ideal[%zu] = %.6g\n$values_%zu << EOD\n", row->series + 1,
                     based ? scaling.base_ips : place.ips / row->x, row->series + 1);
-            ranges->without_base += !based;
             if (based) {
                 struct place one = {scaling.base_ips, half_width_ips(scaling.base), 1, 1, 1};
                 write_place(file, 1, &one);

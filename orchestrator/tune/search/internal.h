@@ -6,7 +6,6 @@
  */
 #pragma once
 
-#include "orchestrator/results/effect.h"
 #include "orchestrator/tune/search/gp.h"
 #include "orchestrator/tune/search/search.h"
 
@@ -186,9 +185,6 @@ size_t tune_rank_all(const struct tune_search *search, tune_filter is_wanted,
 
 /* The best that may win, up to `most` of them, best first; how many. */
 size_t tune_leaders(const struct tune_search *search, size_t *out, size_t most);
-
-/* By rounds of the finals if there are two, else by the last window. */
-struct estimate tune_estimate(const struct tune_search *search, size_t point);
 
 /* By what tune_stand() left: surely less than the best, or surely about as good. */
 bool tune_is_told_apart(const struct tune_search *search, size_t best, size_t point);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "statistics/statistics.h"
+#include "orchestrator/results/effect.h"
 #include "orchestrator/tune/search/internal.h"
 
 /* A loser is named wrongly in at most this share of searches: over all looks at the finals, and
@@ -142,7 +143,8 @@ size_t tune_leaders(const struct tune_search *search, size_t *out, size_t most)
     return tune_rank_all(search, tune_may_win, tune_better, out, most);
 }
 
-struct estimate tune_estimate(const struct tune_search *search, size_t point)
+/* By rounds of the finals if there are two, else by the last window. */
+static struct estimate estimate_of(const struct tune_search *search, size_t point)
 {
     const struct tune_state *state = &search->states[point];
     double rel = search->rules.resolution, rate = value_of(search, point);
@@ -164,9 +166,9 @@ static void mark_worse(const struct tune_search *search, size_t best, const size
     double looks = 1.0 + (double)rules->rounds_most - (double)rules->rounds_least;
     double bases = 1.0 + (double)count;
     bool alone = true;
-    struct estimate base = tune_estimate(search, best);
+    struct estimate base = estimate_of(search, best);
     for (size_t i = 0; i < count; i++) {
-        struct estimate other = tune_estimate(search, others[i]);
+        struct estimate other = estimate_of(search, others[i]);
         struct effect effect = effect_of(&base, &other);
         alone &= search->states[others[i]].rounds < 2;
         chances[i] = effect_chance(&effect, 0.0, -1);
@@ -189,8 +191,8 @@ static bool is_closer(const struct tune_search *search, size_t a, size_t b)
 
 static void set_margin(const struct tune_search *search, struct tune_judgement *out)
 {
-    struct estimate winner = tune_estimate(search, out->winner);
-    struct estimate next = tune_estimate(search, out->next);
+    struct estimate winner = estimate_of(search, out->winner);
+    struct estimate next = estimate_of(search, out->next);
     struct effect effect = effect_of(&next, &winner);
     out->margin = effect_ratio(&effect) - 1.0;
     out->margin_low = effect_low(&effect) - 1.0;
@@ -406,7 +408,7 @@ void tune_search_judge(struct tune_search *search, struct tune_judgement *out)
     choose_winner(search, pool, count, out);
     find_equals(search, pool, count, out);
     out->verdict = out->equal_count > 1 ? TUNE_EQUAL : TUNE_WINNER;
-    struct estimate estimate = tune_estimate(search, out->winner);
+    struct estimate estimate = estimate_of(search, out->winner);
     out->value = estimate.value;
     out->low = estimate.value * exp(-estimate.below);
     out->high = estimate.value * exp(estimate.above);
