@@ -136,17 +136,6 @@ static void step_limits(const struct point *point, const struct round_limits *li
                                                                  : STEP_SAMPLES;
 }
 
-/* What the rounds of one point have in common. */
-struct searching {
-    struct session *session;
-    const struct point *point;
-    const struct round_limits *limits;
-    struct crew *crew;
-    saturation_progress progress;
-    void *data;
-    struct saturation *search;
-};
-
 static enum status stalled(struct round_result *out)
 {
     round_result_release(out);
@@ -340,15 +329,11 @@ static enum status search_and_measure(const struct searching *searching, const s
     }
 }
 
-enum status saturation_run(struct session *session, const struct point *point,
-                           const struct round_limits *limits, struct crew *crew,
-                           const struct turn *turn, saturation_progress progress, void *data,
-                           struct measurement *measurement, struct round_result *out)
+enum status saturation_run(const struct searching *searching, const struct turn *turn,
+                           unsigned round, struct round_result *out)
 {
-    const struct searching searching = {
-        session, point, limits, crew, progress, data, &measurement->search};
-    enum status status = search_and_measure(&searching, turn, measurement->rounds, out);
-    if (status != STATUS_OK || turn->keeps || crew->pool.count == 0)
+    enum status status = search_and_measure(searching, turn, round, out);
+    if (status != STATUS_OK || turn->keeps || searching->crew->pool.count == 0)
         return status;
-    return crew_dismiss(crew, session, limits->timeout_ns);
+    return crew_dismiss(searching->crew, searching->session, searching->limits->timeout_ns);
 }

@@ -15,18 +15,26 @@
 /* Called before each step with what it is, in a few words. */
 typedef void (*saturation_progress)(void *data, const char *step);
 
+/* What the rounds of one point have in common. */
+struct searching {
+    struct session *session;
+    const struct point *point;
+    const struct round_limits *limits;
+    struct crew *crew;
+    saturation_progress progress;
+    void *data; /* of progress */
+    struct saturation *search;
+};
+
 /*
- * One round of a point with whatever loop it has; the first one of a point with a goal searches
- * before, and notes its steps in the measurement. Returns and fills out as round_run_on() does, and
- * leaves the crew as it does. Where not even the lowest rate holds, out->status is
- * STATUS_INFEASIBLE; so it is where the rate to be beaten does not
- * (measurement->search.beat_units), which is tried first. STATUS_TIMEOUT: until_ns came before any
- * rate held.
+ * A round of a point with whatever loop it has, number round of its measurement; the first one of a
+ * point with a goal searches before, and notes its steps in the search. Returns and fills out as
+ * round_run_on() does, and leaves the crew as it does. Where not even the lowest rate holds,
+ * out->status is STATUS_INFEASIBLE; so it is where the rate to be beaten does not
+ * (search->beat_units), which is tried first. STATUS_TIMEOUT: until_ns came before any rate held.
  */
-enum status saturation_run(struct session *session, const struct point *point,
-                           const struct round_limits *limits, struct crew *crew,
-                           const struct turn *turn, saturation_progress progress, void *data,
-                           struct measurement *measurement, struct round_result *out);
+enum status saturation_run(const struct searching *searching, const struct turn *turn,
+                           unsigned round, struct round_result *out);
 
 /* About how many rounds saturation_run() makes, for an estimate. */
 unsigned saturation_rounds(const struct point *point);

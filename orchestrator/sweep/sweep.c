@@ -221,9 +221,14 @@ static enum status measure(struct sweep *sweep, const struct turn *turn, bool la
     point_describe(point, what, sizeof what);
     progress_begin(&sweep->progress, what);
     open_measurement(sweep, index, &measurement);
-    status_save(saturation_run(&campaign->session, point, &limits, &campaign->crew, turn, show_step,
-                               &sweep->progress, &measurement, &round),
-                &swept);
+    const struct searching searching = {.session = &campaign->session,
+                                        .point = point,
+                                        .limits = &limits,
+                                        .crew = &campaign->crew,
+                                        .progress = show_step,
+                                        .data = &sweep->progress,
+                                        .search = &measurement.search};
+    status_save(saturation_run(&searching, turn, measurement.rounds, &round), &swept);
     enum status status =
         measurement_add(&measurement, &round, (double)(clock_now_ns() - begin_ns) / 1e9);
     if (status != STATUS_OK)

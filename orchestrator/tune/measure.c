@@ -264,24 +264,28 @@ static enum status run_rate(struct tune *tune, const struct point *point,
                             enum tune_stage stage, struct round_result *out)
 {
     struct campaign *campaign = &tune->campaign;
-    struct tune_point *about = &tune->points[turn->point];
-    struct measurement found = {.rounds = about->measurement ? about->measurement->rounds : 0};
+    const struct measurement *measurement = tune->points[turn->point].measurement;
+    struct saturation *search = &tune->points[turn->point].search;
     struct round_limits own = *limits;
     double window_s = (double)limits->duration_ns / 1e9;
     /* What the window was planned for. */
     if (stage == TUNE_STAGE_FINAL)
-        own.samples = (unsigned)fmin(
-            own.samples, ceil(window_s * (double)about->search.rate_units / RATE_UNITS));
-    found.search = stage == TUNE_STAGE_FINAL ? about->search : (struct saturation){0};
-    found.search.lowers = true;
-    found.search.quick = stage == TUNE_STAGE_LOOK;
-    found.search.until_ns = tune_pace_until_ns(tune, stage, window_s);
+        own.samples =
+            (unsigned)fmin(own.samples, ceil(window_s * (double)search->rate_units / RATE_UNITS));
+    else
+        *search = (struct saturation){0};
+    search->lowers = true;
+    search->quick = stage == TUNE_STAGE_LOOK;
+    search->until_ns = tune_pace_until_ns(tune, stage, window_s);
     if (stage == TUNE_STAGE_LOOK)
-        found.search.beat_units = (uint64_t)((1.0 - BRACKET_WIDTH) * (double)tune->best_units);
-    enum status status = saturation_run(&campaign->session, point, &own, &campaign->crew, turn,
-                                        no_progress, NULL, &found, out);
-    about->search = found.search;
-    return status;
+        search->beat_units = (uint64_t)((1.0 - BRACKET_WIDTH) * (double)tune->best_units);
+    const struct searching searching = {.session = &campaign->session,
+                                        .point = point,
+                                        .limits = &own,
+                                        .crew = &campaign->crew,
+                                        .progress = no_progress,
+                                        .search = search};
+    return saturation_run(&searching, turn, measurement ? measurement->rounds : 0, out);
 }
 
 /* Runs one window, or a longer one where nothing ended in it. *out is to be released by the caller
