@@ -103,6 +103,30 @@ static enum status refuse_plan(const struct campaign *campaign, const char *path
                       path, show_difference(was, shown_was), show_difference(is, shown_is));
 }
 
+/* Takes over a record of an earlier run, which may have run on a machine that has changed since. */
+static void take_record(struct campaign *campaign, json_t *record, bool moved)
+{
+    size_t wanted =
+        campaign->takes_any_rounds ? 1 : (size_t)options_integer(campaign->options, OPTION_ROUNDS);
+    const char *word = text_at(record, "status");
+    size_t id = (size_t)integer_at(record, "id");
+    size_t rounds = json_array_size(json_object_get(record, "rounds"));
+    bool measured = strcmp(word, "ok") == 0 || strcmp(word, "unconverged") == 0;
+    bool finished = (measured && rounds >= wanted) || strcmp(word, "infeasible") == 0;
+    if (!finished && measured && !moved) {
+        json_decref(campaign->interrupted[id]);
+        campaign->interrupted[id] = json_incref(record);
+    }
+    if (!finished || (moved && campaign->owner && campaign->owner[id] == SHARD_ALL))
+        return;
+    /* Left out earlier: that holds as long as the limits do. */
+    if (json_object_get(record, "limits_found") && !campaign->beyond[id])
+        return;
+    json_decref(campaign->records[id]);
+    campaign->records[id] = json_incref(record);
+    campaign->beyond[id] = false;
+}
+
 /* Takes over the finished points of an earlier run, if it is the same part of the same plan on the
  * same machine. */
 static enum status take_over(struct campaign *campaign, const char *path)
@@ -133,30 +157,8 @@ static enum status take_over(struct campaign *campaign, const char *path)
         json_array_extend(campaign->calibrations, results->calibrations);
     if (!moved && json_is_array(lengths))
         campaign->lengths = json_deep_copy(lengths);
-    size_t wanted =
-        campaign->takes_any_rounds ? 1 : (size_t)options_integer(campaign->options, OPTION_ROUNDS);
-    for (size_t i = 0; i < json_array_size(results->points); i++) {
-        json_t *record = json_array_get(results->points, i);
-        const char *word = text_at(record, "status");
-        json_int_t id = json_integer_value(json_object_get(record, "id"));
-        bool measured = strcmp(word, "ok") == 0 || strcmp(word, "unconverged") == 0;
-        size_t rounds = json_array_size(json_object_get(record, "rounds"));
-        bool finished = (measured && rounds >= wanted) || strcmp(word, "infeasible") == 0;
-        if (!finished && measured && !moved) {
-            json_decref(campaign->interrupted[id]);
-            campaign->interrupted[id] = json_incref(record);
-        }
-        if (!finished)
-            continue;
-        if (moved && campaign->owner && campaign->owner[id] == SHARD_ALL)
-            continue;
-        /* Left out earlier: that holds as long as the limits do. */
-        if (json_object_get(record, "limits_found") && !campaign->beyond[id])
-            continue;
-        json_decref(campaign->records[id]);
-        campaign->records[id] = json_incref(record);
-        campaign->beyond[id] = false;
-    }
+    for (size_t i = 0; i < json_array_size(results->points); i++)
+        take_record(campaign, json_array_get(results->points, i), moved);
     return STATUS_OK;
 }
 
