@@ -122,22 +122,22 @@ static enum status offer_values(const struct job *job, struct options *options)
 
 /* A section of one layout, with the other axes that go with it. */
 static enum status add_layout(struct job *job, const struct job_section *like,
-                              enum layout_kind kind, unsigned processes, unsigned threads)
+                              const struct layout_size *size)
 {
     char layout[LAYOUT_TEXT_BYTES], text[64];
     struct options *options;
-    bool mps = layout_over_mps(kind);
+    bool mps = layout_over_mps(size->kind);
     /* Threads of a server's layout are those that ask it: how many use the GPU is not known. */
-    unsigned users = options_switch(&like->options, OPTION_SERVER) ? 1 : threads;
+    unsigned users = options_switch(&like->options, OPTION_SERVER) ? 1 : size->threads;
     enum status status = tune_section_add(job, like, &options);
     if (status == STATUS_OK)
-        status =
-            tune_option_set(options, OPTION_LAYOUT, layout_text(kind, processes, threads, layout));
+        status = tune_option_set(options, OPTION_LAYOUT,
+                                 layout_text(size->kind, size->processes, size->threads, layout));
     if (status == STATUS_OK)
         status = offer(options, OPTION_CONNECTIONS, connections_for(mps, users, text, sizeof text));
     if (status == STATUS_OK)
         status = offer(options, OPTION_ACTIVE_THREAD_PERCENTAGE,
-                       percentages_for(mps, processes, text, sizeof text));
+                       percentages_for(mps, size->processes, text, sizeof text));
     if (status == STATUS_OK)
         status = offer_values(job, options);
     return status;
@@ -233,7 +233,7 @@ static enum status add_sizes(struct job *job, const struct job_section *like, bo
                 kind == LAYOUT_HYBRID_TIMESLICED && (P > SLICED_MOST || T > SLICED_THREADS_MOST);
             const struct layout_size size = {kind, P, T};
             if (!beyond && !vain)
-                status = add_layout(job, like, kind, P, T);
+                status = add_layout(job, like, &size);
             if (!beyond && !vain && status == STATUS_OK)
                 status = add_polling(job, like, bounds, &size);
         }
@@ -252,7 +252,7 @@ static enum status add_given(struct job *job, const struct job_section *like,
             (bounds->given_threads && item->threads > bounds->threads))
             continue;
         const struct layout_size size = {item->layout, item->processes, item->threads};
-        status = add_layout(job, like, item->layout, item->processes, item->threads);
+        status = add_layout(job, like, &size);
         if (status == STATUS_OK)
             status = add_polling(job, like, bounds, &size);
     }
