@@ -24,6 +24,7 @@ enum bind_policy {
     BIND_NEAR,    /* its GPU's own package or NUMA node, one core a worker */
     BIND_SCATTER, /* all packages in turn, one core a worker */
     BIND_NONE,    /* wherever the scheduler likes */
+    BIND_POLICIES
 };
 
 /* Over MPS on several GPUs. */

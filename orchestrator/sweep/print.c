@@ -84,7 +84,7 @@ void sweep_print_plan(struct campaign *campaign)
     }
     print_spread(campaign);
     printf("machine:  %s\n", bind_topology_summary(session->topology, text, sizeof text));
-    bool seen[3] = {false};
+    bool seen[BIND_POLICIES] = {false};
     for (size_t i = 0; i < campaign->plan.count; i++) {
         enum bind_policy policy = campaign->plan.points[i].bind;
         if (seen[policy])
