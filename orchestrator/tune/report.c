@@ -138,9 +138,6 @@ static void print_table(const struct tune *tune)
     columns_print(stdout, &table, 0);
 }
 
-/* Starts for the search, and those of the shortest finals, with some to spare. */
-#define STARTS_LEAST 7.0
-
 /* -- in words ---------------------------------------------------------------------------------- */
 
 static void print_value(const json_t *winner, const char *objective, bool searched)
@@ -422,6 +419,9 @@ static const json_t *first_failure(const struct tune *tune)
     }
     return NULL;
 }
+
+/* Starts for the search, and those of the shortest finals, with some to spare. */
+#define STARTS_LEAST 7.0
 
 /* Why no layout has a number that counts. */
 static void print_no_number(const struct tune *tune)
