@@ -221,8 +221,7 @@ void explain_verify_print(FILE *out, const json_t *records)
             snprintf(width, sizeof width, " ±%.1f%%", 100.0 * json_number_value(interval));
         double remedied = number_at(record, "remedied_ips");
         double off = 100.0 * (number_at(record, "predicted_ips") / remedied - 1.0);
-        fprintf(out,
-                "%s → %s/s, ×%.3g%s; predicted were %s/s, ×%.3g, %.0f%% %s than measured: %s\n",
+        fprintf(out, "%s → %s/s, ×%.3g%s; predicted: %s/s, ×%.3g (%.0f%% %s than measured): %s\n",
                 text_number(number_at(record, "baseline_ips"), before, sizeof before),
                 text_number(remedied, after, sizeof after), number_at(record, "gain"), width,
                 text_number(number_at(record, "predicted_ips"), predicted, sizeof predicted),

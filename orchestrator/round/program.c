@@ -361,7 +361,7 @@ enum status round_program_unended(const struct round *round)
     return status_set(
         STATUS_WORKER,
         "'%s'%s, or a process that it has started, did not end within %.3g s of the stop, "
-        "not by SIGTERM either, and was killed",
+        "even after SIGTERM, and was killed",
         point_workload(round->point), round_gpus_text(round, round_failed_gpus(round), gpus),
         (double)round->limits->timeout_ns / 1e9);
 }

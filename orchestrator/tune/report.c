@@ -257,7 +257,7 @@ static void print_cpus(const struct tune *tune, const json_t *object)
         printf("CPUs in use: %.2f", cpus);
     else
         fputs("CPUs in use: not known", stdout);
-    printf("; to be at most %g\n", tune->rules.max_cpus);
+    printf(" (limit: %g)\n", tune->rules.max_cpus);
 }
 
 /* What the winner has less of than the one that does most. */

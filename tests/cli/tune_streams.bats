@@ -57,7 +57,7 @@ streams_win() {
   grep -q '^no layout was found that surely meets the constraints' out
   expect 0 "$MPSWEEP" "${TUNE[@]}" -l threads:1 --streams 2,4 --schedule auto --max-cpus 64 -o more.jsonl
   holds '.winner.cpus_in_use > 0 and .winner.cpus_in_use <= 64' more.jsonl
-  grep -q '^CPUs in use: [0-9.]*; to be at most 64$' out
+  grep -q '^CPUs in use: [0-9.]* (limit: 64)$' out
   grep -qE '^ +layout +iterations/s +95% +p99 ms +CPUs +share$' out
 }
 
