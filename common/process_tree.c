@@ -11,7 +11,7 @@
 
 #include "common/process.h"
 
-/* Deeper trees are none; a number given anew while we look could make a circle. */
+/* No real tree is deeper; a PID that is reused while we look could form a cycle. */
 #define DEPTH_MOST 256
 /* Parents of all others, without one of their own. */
 #define INIT_PID 1

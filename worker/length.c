@@ -6,8 +6,8 @@
 
 #define TRIES 40
 
-/* A measurement that was disturbed leads away from the amount that is looked for: what is not found
- * is looked for so often. */
+/* One disturbed measurement can mislead a search, so what is not found is searched for up to this
+ * often. */
 #define SEARCHES 3
 
 /* Beyond what is known, the most by which an amount grows at once: the first amounts may have shown

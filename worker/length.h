@@ -8,7 +8,8 @@
 #include "common/status.h"
 #include "wire/lengths.h"
 
-/* A length is looked for until it is this near, and is good enough within the second. */
+/* The search stops within LENGTH_AIM of the target; within LENGTH_TOLERANCE a result is accepted.
+ */
 #define LENGTH_AIM 0.005
 #define LENGTH_TOLERANCE 0.02
 

@@ -5,10 +5,10 @@
 #include "orchestrator/campaign/saturation.h"
 #include "orchestrator/round/openloop.h"
 
-/* Of as many each takes twice as long as one alone. */
+/* With this many processes, each takes twice as long to start as one alone. */
 #define DOUBLING_PROCESSES 14.0
 
-/* Of a context; each further one weighs as much as a process. */
+/* Queues that a context gets for free; each further queue costs as much as a process. */
 #define FREE_QUEUES 8.0
 
 /* With the warm-up. */

@@ -11,7 +11,8 @@
 #include "common/clock.h"
 #include "orchestrator/round/internal.h"
 
-/* After the first of its processes the orchestrator may take this long to see a signal to all. */
+/* How long the orchestrator may lag behind its processes in seeing a signal sent to the whole job.
+ */
 #define SIGNAL_MS 2000
 
 enum status round_failed_slot(const struct round *round)

@@ -99,8 +99,8 @@ void daemons_set_interrupt(struct daemons *daemons, int fd)
             mps_controller_set_interrupt(daemons->controllers[i], fd);
 }
 
-/* Stops all of them, or those that are tainted. One that does not stop keeps no other from it; the
- * first error is returned. */
+/* Stops all of them, or those that are tainted. A daemon that fails to stop does not keep the
+ * others from being stopped; the first error is returned. */
 static enum status stop(struct daemons *daemons, bool all)
 {
     struct status_saved first = {.code = STATUS_OK};
