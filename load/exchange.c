@@ -113,6 +113,8 @@ static void describe_error(const struct load_options *options, CURLcode code, ch
         snprintf(text, 128, "no answer within %.3g s", (double)options->timeout_ns / NS_PER_S);
     else if (code == CURLE_ABORTED_BY_CALLBACK || code == CURLE_GOT_NOTHING)
         snprintf(text, 128, "the connection was closed without an answer");
+    else if (code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_WEIRD_SERVER_REPLY)
+        snprintf(text, 128, "an answer that is not HTTP/1.0 or 1.1");
     else
         snprintf(text, 128, "%s", curl_easy_strerror(code));
 }

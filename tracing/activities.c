@@ -328,7 +328,8 @@ enum status activities_open(const char *path, const struct trace_buffer *buffer,
     if (process >= buffer->header->processes)
         return status_set(STATUS_PROTOCOL, "the memory of the trace has no process %u", process);
     if (!trace_buffer_claim(buffer, process))
-        return status_set(STATUS_PROTOCOL, "another process is traced already");
+        return status_set(STATUS_PROTOCOL, "uses the GPU in several processes of its own, and a "
+                                           "trace has one: trace it with -l processes:N instead");
     enum status status = cupti_load(path, &activities.cupti);
     if (status != STATUS_OK)
         return status;

@@ -156,6 +156,10 @@ enum status campaign_claim_results(struct campaign *campaign, results_field *nee
 /* Where results without --output are kept: a file a run, "sweep-20260131-080000.jsonl". */
 #define CAMPAIGN_RESULTS_DIR "mpsweep-results"
 
+/* For a dry run: takes over what --resume would, and changes nothing. Statuses as of
+ * campaign_open_results(). */
+enum status campaign_look_at_results(struct campaign *campaign);
+
 /* Makes the file of --output, or a dated one, or with --resume takes over the finished points and
  * the calibrations of the claimed one; STATUS_USAGE if they are of another plan or machine. Where
  * no dated file can be made, a notice gives the reason, and nothing is written. After

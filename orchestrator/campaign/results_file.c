@@ -173,6 +173,18 @@ enum status campaign_claim_results(struct campaign *campaign, results_field *nee
     return status == STATUS_OK ? results_check_new(path, EXISTS_ADVICE) : status;
 }
 
+enum status campaign_look_at_results(struct campaign *campaign)
+{
+    const char *path = campaign_output(campaign);
+    if (!path || !options_switch(campaign->options, OPTION_RESUME))
+        return STATUS_OK;
+    enum status status = results_load(path, NULL, &campaign->earlier);
+    if (status == STATUS_OK && campaign->earlier.header)
+        status = take_over(campaign, path);
+    results_release(&campaign->earlier);
+    return status;
+}
+
 /* Makes the dated file. Two runs of one second get names of their own. */
 static enum status create_dated(struct campaign *campaign)
 {

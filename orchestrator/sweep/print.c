@@ -64,6 +64,15 @@ static void print_spread(const struct campaign *campaign)
     puts("and so on; P×T is of one GPU");
 }
 
+/* Before, as --resume finds it. */
+static size_t count_measured(const struct campaign *campaign)
+{
+    size_t measured = 0;
+    for (size_t i = 0; i < campaign->plan.count; i++)
+        measured += campaign->records[i] && !campaign->beyond[i];
+    return measured;
+}
+
 void sweep_print_plan(struct campaign *campaign)
 {
     char text[2048], duration[32], most[32];
@@ -95,6 +104,7 @@ void sweep_print_plan(struct campaign *campaign)
     text_duration(about_s, duration, sizeof duration);
     text_duration(most_s, most, sizeof most);
     size_t beyond = campaign_count_beyond(campaign), own = campaign_own_count(campaign);
+    size_t measured = count_measured(campaign);
     if (campaign->shard.count > 0)
         printf("shard:    %s, %zu point%s of %zu, %u of them for reference\n",
                shard_name(&campaign->shard, text, sizeof text), own, own == 1 ? "" : "s",
@@ -102,6 +112,8 @@ void sweep_print_plan(struct campaign *campaign)
     printf("plan:     %zu point%s, ", own, own == 1 ? "" : "s");
     if (beyond > 0)
         printf("%zu of them infeasible, ", beyond);
+    if (measured > 0)
+        printf("%zu of them measured, ", measured);
     if (campaign_is_fixed(campaign))
         printf("%s and the time that the iterations take, which is not known before\n\n", duration);
     else

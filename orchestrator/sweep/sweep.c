@@ -419,8 +419,10 @@ static enum status list_or_measure(struct sweep *sweep, int *result)
     if (status != STATUS_OK)
         return status;
     if (only_looks) {
-        sweep_print_plan(campaign);
-        return STATUS_OK;
+        status = campaign_look_at_results(campaign);
+        if (status == STATUS_OK)
+            sweep_print_plan(campaign);
+        return status;
     }
     *result = run(sweep);
     if (campaign_close_session(campaign) != STATUS_OK)

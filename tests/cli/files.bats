@@ -93,6 +93,11 @@ ids() { jq -s -c 'map(select(.type == "point").id)' "$1"; }
   # One is missing.
   jq -c 'select(.type == "header" or .id == 0 or .id == 2)' all.jsonl | head -3 >part.jsonl
   cp part.jsonl before.jsonl
+  # A dry run reads it, too, and leaves it as it is.
+  expect 0 "$MPSWEEP" sweep "${TINY[@]}" "${PLAN[@]}" -o part.jsonl --resume --dry-run
+  grep -q '^plan: *3 points, 2 of them measured, ' out
+  refused "'part.jsonl' holds another plan" "$MPSWEEP" sweep "${TINY[@]}" -l threads:3 -o part.jsonl --resume -n
+  cmp part.jsonl before.jsonl
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" "${PLAN[@]}" -o part.jsonl --resume
   [ "$(grep -c 'iterations/s' err)" -eq 1 ]
   grep -q '^\[1/1\] threads 1×2' err
