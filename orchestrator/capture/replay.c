@@ -177,7 +177,7 @@ static enum status measure_workload(struct capture *capture, const struct worklo
 #define FITTED_REL 0.02
 /* The most by which a time is corrected at once: one measurement may be odd. */
 #define FIT_MOST 2.0
-/* Less is no step. */
+/* The shortest that a step can be. */
 #define HOST_LEAST_NS 1e3
 
 static bool is_host(const struct workload_step *step)
