@@ -259,8 +259,8 @@ a.job b.job                  | unexpected argument 'b.job'; a program goes behin
 --bytes 9999999999G          | '9999999999G' is not a value of bytes
 --bytes 2K-1K                | range '2K-1K' of bytes runs backwards
 --delay-cycles -5            | '-5' is not a value of delay-cycles
---duration 0                 | '0' is not a value of duration: it takes a time from 0.01 to 86400 s: a number of seconds, or one with its unit, as in 500ms, 10s or 2m
---duration 1h                | '1h' is not a value of duration
+--duration 0                 | '0' is not a value of duration: it takes a time from 0.01 to 86400 s: a number of seconds, or one with its unit, as in 500ms, 10s, 2m or 1h
+--duration 1d                | '1d' is not a value of duration
 --duration 5ms               | '5ms' is not a value of duration
 --duration nan               | 'nan' is not a value of duration
 --duration inf               | 'inf' is not a value of duration
