@@ -134,10 +134,11 @@ static enum status prepare(struct results_writer *writer)
                           "'%s' has %lld bytes, and this process has left it with %lld: another "
                           "one writes to it; give another name",
                           writer->path, (long long)info.st_size, writer->bytes);
-    if (!is_at_path(writer->fd, writer->path))
+    /* One that was moved has it all. */
+    if (info.st_nlink == 0)
         return status_set(STATUS_BUSY,
-                          "'%s' was removed or moved while this process writes to it: what was "
-                          "measured until then went with it",
+                          "'%s' was removed while this process writes to it: what was measured "
+                          "until then went with it",
                           writer->path);
     if (writer->bytes > writer->whole_bytes && cut_back(writer) != 0)
         return cannot("go on with", writer->path, errno);

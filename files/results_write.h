@@ -48,7 +48,7 @@ enum status results_continue(const char *path, results_field *needed, struct res
                              struct results_writer *out);
 
 /* Writes one record. On an error (a full disk) the file is cut back to its last whole line.
- * STATUS_BUSY: another process has written to the file, or moved it; this one leaves it alone. */
+ * STATUS_BUSY: another process has written to the file, or removed it; this one leaves it alone. */
 enum status results_write(struct results_writer *writer, const json_t *record);
 
 /* Removes a file that results_create() made, unless another process has written to it or has moved

@@ -18,6 +18,8 @@
 #define FULL 0.9
 /* A layout that does as many times as much, with as many workers, shows what the other lacks. */
 #define SHOWN 1.1
+/* The most that an interval counts: that of two rounds has hardly any bounds. */
+#define OFF_MOST 0.25
 /* Launches in an iteration from which on a graph saves much of the host's time. */
 #define MANY_LAUNCHES 50
 
@@ -155,11 +157,12 @@ static struct finding find(const struct programs *programs, const json_t *point)
     found.cpus = point_cpus_in_use(point);
     if (programs->one_ips > 0.0)
         found.times = ips_of(point) / programs->one_ips;
-    found.off_rel = hypot(number(point, "ci95_rel"), programs->one_rel);
+    found.off_rel = fmin(OFF_MOST, hypot(number(point, "ci95_rel"), programs->one_rel));
     found.instead = find_instead(programs, point);
     if (found.instead) {
         found.instead_times = ips_of(found.instead) / ips_of(point);
-        found.instead_rel = hypot(number(found.instead, "ci95_rel"), number(point, "ci95_rel"));
+        found.instead_rel = fmin(
+            OFF_MOST, hypot(number(found.instead, "ci95_rel"), number(point, "ci95_rel")));
     }
     found.limit = limit_of(programs, &found);
     return found;

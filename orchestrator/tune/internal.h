@@ -39,6 +39,7 @@ struct tune_pace {
     bool streams_known; /* what streams take, on processes that were there */
     size_t unready;     /* a point that was not ready in time, or TUNE_NO_POINT, */
     double unready_s;
+    bool unended; /* it was ready, but did not end */
 };
 
 struct tune {

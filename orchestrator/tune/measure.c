@@ -246,6 +246,7 @@ static bool was_in_time(struct tune *tune, const struct turn *turn, enum tune_st
         return true;
     tune->pace.unready = turn->point;
     tune->pace.unready_s = seconds;
+    tune->pace.unended = round->ready_s > 0.0;
     return tune_pace_hangs(tune, point, seconds) &&
            tune_pace_limits(tune, point, stage, turn->starts, window_s, &limits);
 }

@@ -423,6 +423,16 @@ static const json_t *first_failure(const struct tune *tune)
 /* Starts for the search, and those of the shortest finals, with some to spare. */
 #define STARTS_LEAST 7.0
 
+/* What may have kept the point from a window. */
+static const char *why_unready(const struct tune *tune)
+{
+    if (tune->pace.unended)
+        return "; it was ready, but does it end, at least by SIGTERM?";
+    if (tune->rules.server)
+        return "; is it ready, does it answer the request?";
+    return tune->rules.program ? "; does it work on the GPU, or call mpsweep_ready()?" : "";
+}
+
 /* Why no layout has a number that counts. */
 static void print_no_number(const struct tune *tune)
 {
@@ -439,10 +449,7 @@ static void print_no_number(const struct tune *tune)
         printf(
             "no layout was measured: %s had no window after %.1f s%s: give a longer --budget, of "
             "%.0fs or more if it needs that long\n",
-            what, tune->pace.unready_s,
-            tune->rules.server    ? "; is it ready, does it answer the request?"
-            : tune->rules.program ? "; does it work on the GPU, or call mpsweep_ready()?"
-                                  : "",
+            what, tune->pace.unready_s, why_unready(tune),
             ceil(STARTS_LEAST * tune->pace.unready_s));
     } else {
         puts("no layout was measured: give a longer --budget");

@@ -102,13 +102,18 @@ work_is_recorded() {
   grep -q '^# 3 iterations' mine.job
 }
 
+# A copy to pageable memory takes 10 ms.
+lasts_as_long() {
+  rm -f mine.job
+  MPSWEEP_EMULATED_MACHINE=pageable_mb_per_s=100 record 0 in:1048576 kernel:1x32:1:1 staged:1048576 || return 1
+  grep -q '^memory = pinned$' mine.job || fail "the other memory" "$(cat mine.job)" || return 1
+  tail -n 2 mine.job | grep -q '^step = synchronize$' &&
+    tail -n 1 mine.job | grep -qE '^step = (busy|think) [0-9.]+ms$' &&
+    lasts '^step = (busy|think)' 5000 100000 || fail "no host time at the end" "$(cat mine.job)"
+}
+
 @test "what no step has is the host's: the other kind of memory" {
-  MPSWEEP_EMULATED_MACHINE=pageable_mb_per_s=100 record 0 in:1048576 kernel:1x32:1:1 staged:1048576
-  grep -q '^memory = pinned$' mine.job
-  [ "$(grep -c '^step = ' mine.job)" -ge 4 ]
-  tail -n 2 mine.job | grep -q '^step = synchronize$'
-  tail -n 1 mine.job | grep -qE '^step = (busy|think) [0-9.]+ms$'
-  lasts '^step = (busy|think)' 5000 100000
+  judged lasts_as_long
 }
 
 # Four processes of which one at a time is on the GPU do as much as one. With the program's four

@@ -55,6 +55,13 @@ searches_its_threads() {
   grep -qE '^no layout was measured: .* had no window after [0-9.]+ s: give a longer --budget, of [0-9]+s or more ' out
 }
 
+@test "a program that does not end: that is named" {
+  # shellcheck disable=SC2016
+  expect 4 "$MPSWEEP" tune --device emulated -q --budget 12s -l threads:1 -o r.jsonl -- \
+    sh -c 'trap "" TERM; exec "$0"' "$MPSWEEP_BUILD_DIR/tests/fakes/unaware"
+  grep -qE '^no layout was measured: .* had no window after [0-9.]+ s; it was ready, but does it end, at least by SIGTERM\?: ' out
+}
+
 @test "a program that does nothing on the GPU: what it lacks is named" {
   expect 4 "$MPSWEEP" tune --device emulated -q --budget 2s -o r.jsonl -- sleep 1000
   grep -qE '^no layout was measured: .* had no window after [0-9.]+ s; does it work on the GPU, or call mpsweep_ready\(\)\?: give a longer --budget' out

@@ -60,8 +60,9 @@ counts_as() {
   real
   python3 -c "import $2" 2>/dev/null || skip "no $2 here"
   export PYTHONDONTWRITEBYTECODE=1 TORCHINDUCTOR_CACHE_DIR=$PWD/inductor
+  # What Python's processes leave behind when they are ended is not mpsweep's.
   expect 0 "$MPSWEEP" sweep --duration 1 --rounds 1 --precision 50 --timeout 120 -q -o r.jsonl -l processes+mps:2 -- \
-    python3 "$MPSWEEP_SOURCE_DIR/tests/gpu/frameworks.py" "$1" "$PWD/own"
+    env TMPDIR="$PWD" python3 "$MPSWEEP_SOURCE_DIR/tests/gpu/frameworks.py" "$1" "$PWD/own"
   # What both count in the last second and a half.
   counted=$(for file in own.*; do tail -n 6 "$file" | sort -n | sed -n 3p; done | awk '{sum += $1} END {print sum}')
   echo "# $1: mpsweep $(jq -r 'select(.layout) | "\(.throughput_ips)/s, \(.observed.iteration)"' r.jsonl); the program $counted/s" >&3
