@@ -271,6 +271,11 @@ static void plan(uint64_t *when_ns, uint64_t in_ms)
         *when_ns = at_ns;
 }
 
+static void note_cut_off(const struct supervisor *supervisor)
+{
+    atomic_store(&shm_process_at(&supervisor->process.shm, supervisor->process.index)->cut_off, 1);
+}
+
 static void note_end(struct supervisor *supervisor, int wait_status)
 {
     if (supervisor->ended)
@@ -278,8 +283,7 @@ static void note_end(struct supervisor *supervisor, int wait_status)
     supervisor->ended = true;
     supervisor->wait_status = wait_status;
     if (supervisor->terminated && WIFSIGNALED(wait_status))
-        atomic_store(&shm_process_at(&supervisor->process.shm, supervisor->process.index)->cut_off,
-                     1);
+        note_cut_off(supervisor);
     for (int i = 0; i < LAST_READS && read_errors(supervisor);)
         i++;
     if (words_end(&supervisor->words))
@@ -295,8 +299,7 @@ static void note_end(struct supervisor *supervisor, int wait_status)
     /* What it has left over has no reason to live. */
     supervisor->stopping = true;
     supervisor->terminate_ns = clock_now_ns();
-    if (!supervisor->process.shm.header->settings.with_mps)
-        plan(&supervisor->kill_ns, LEFTOVER_MS);
+    plan(&supervisor->kill_ns, LEFTOVER_MS);
 }
 
 /* False: no child is left. */
@@ -383,7 +386,9 @@ static void go_on(struct supervisor *supervisor)
     }
     if (supervisor->kill_ns && now >= supervisor->kill_ns) {
         supervisor->killing = true;
-        process_tree_signal(getpid(), SIGKILL);
+        /* It may be a client with work on the GPU. */
+        if (process_tree_signal(getpid(), SIGKILL) > 0)
+            note_cut_off(supervisor);
     }
 }
 

@@ -12,7 +12,7 @@
 #define TRIES 8
 #define NEAR_REL 0.05
 /* Other blocks must bring the workload at least that share of the way to the program: less is
- * noise, and what keeps them apart is no share of the GPU. */
+ * noise, and something else than a share of the GPU keeps them apart. */
 #define HELPS_REL 0.5
 
 /* GPU threads that a multiprocessor has room for. */

@@ -42,7 +42,7 @@ COPIES="1 copy in of 65536 bytes, 1 copy out of 65536 bytes"
   expect 0 "$MPSWEEP" explain --format json r.jsonl
   jq -e 'map([.layout, .processes, .throughput_ips > 0, .cpu_share > 0]) | sort
     == [["processes+mps", 2, true, true], ["threads", 1, true, true]]' out
-  # What an interval leaves open is no limit.
+  # No limit is named that an interval leaves open.
   jq -c 'if .type != "point" then . elif .mps then .throughput_ips = 170 | .ci95_rel = 0.12
     else .throughput_ips = 100 | .ci95_rel = 0.01 end' r.jsonl >wide.jsonl
   expect 0 "$MPSWEEP" explain wide.jsonl

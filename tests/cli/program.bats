@@ -503,8 +503,9 @@ SCRIPT
 @test "what a program leaves behind is ended with it" {
   measure 0 -l processes:2 -l processes+mps:2 -- "$PROGRAM" grandchild
   points 'all(measured)' r.jsonl
-  # Killed after a while, which costs nothing: it is not an MPS client.
-  measure 0 -l processes:2 --timeout 20 -- "$PROGRAM" stubborn-grandchild
+  # Killed after a while.
+  measure 0 -l processes:2 -l processes+mps:2 --timeout 20 -- "$PROGRAM" stubborn-grandchild
+  points 'all(measured)' r.jsonl
 }
 
 # -- nothing stays -----------------------------------------------------------------------------------------
