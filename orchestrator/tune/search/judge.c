@@ -271,17 +271,31 @@ static void put_first(size_t *list, size_t point)
     list[0] = point;
 }
 
+/* How many rounds a winner must have: two, where one with as many is about as good as the best, or
+ * else one, where short finals were those of others. */
+static unsigned rounds_of_winner(const struct tune_search *search, const size_t *pool, size_t count)
+{
+    double least = search->states[pool[0]].believed - same_share(search);
+    unsigned most = 0, good = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct tune_state *state = &search->states[pool[i]];
+        unsigned rounds = state->rounds < 2 ? state->rounds : 2;
+        most = rounds > most ? rounds : most;
+        if (state->believed >= least && rounds > good)
+            good = rounds;
+    }
+    return most < 2 ? 0 : good > 0 ? good : most;
+}
+
 /* Of `count` points that meet the constraints, the most believed first: the winner is a finalist if
  * there is any, and the cheapest of those that do about as much as the best of them. */
 static void choose_winner(const struct tune_search *search, const size_t *pool, size_t count,
                           struct tune_judgement *out)
 {
     size_t like[TUNE_EQUAL_MOST] = {0}, found = 0;
-    bool finals = false;
-    for (size_t i = 0; i < count; i++)
-        finals |= is_finalist(search, pool[i]);
+    unsigned rounds = rounds_of_winner(search, pool, count);
     for (size_t i = 0; i < count && found < TUNE_EQUAL_MOST; i++) {
-        if (finals && !is_finalist(search, pool[i]))
+        if (search->states[pool[i]].rounds < rounds)
             continue;
         if (found > 0 && (search->states[pool[i]].believed <
                               search->states[like[0]].believed - same_share(search) ||
@@ -291,7 +305,7 @@ static void choose_winner(const struct tune_search *search, const size_t *pool, 
     }
     out->most = like[0];
     out->winner = tune_prefer(search, like, found, &out->reason);
-    out->rounds = finals ? search->states[out->winner].rounds : 0;
+    out->rounds = rounds ? search->states[out->winner].rounds : 0;
 }
 
 static void find_equals(const struct tune_search *search, const size_t *pool, size_t count,

@@ -242,6 +242,25 @@ static void test_naive_layouts_come_last_and_once(void **state)
     assert_true(rig_judge().complete);
 }
 
+/* The time was enough for two rounds of another layout, and one of the best. */
+static void test_rounds_alone_do_not_make_a_winner(void **state)
+{
+    (void)state;
+    struct tune_batch batch;
+    rig_make_space();
+    rig_begin(&rig_rules);
+    tune_search_next(rig.search, 30.0, &rig_cheap, &batch);
+    for (size_t i = 0; i < 8; i++)
+        rig_look(i, i == 5 ? 1030.0 : 1000.0 - (double)i, 0.001, 1.0, false);
+    rig_look(5, 1030.0, 0.001, 1.0, false);
+    rig_look(5, 1030.0, 0.001, 1.0, true);
+    rig_look(6, 1000.0, 0.001, 1.0, true);
+    rig_look(6, 1000.0, 0.001, 1.0, true);
+    struct tune_judgement judgement = rig_judge();
+    assert_int_equal(judgement.winner, 5);
+    assert_int_equal(judgement.rounds, 1);
+}
+
 /* An obvious layout that predictions held for slow does most: it has rounds of its own. */
 static double surface_of_surprise(const struct tune_candidate *one)
 {
@@ -507,6 +526,7 @@ int main(void)
         cmocka_unit_test_teardown(test_of_equals_seldom_one_is_the_winner, rig_end),
         cmocka_unit_test_teardown(test_naive_layouts_come_last_and_once, rig_end),
         cmocka_unit_test_teardown(test_a_naive_layout_may_win_in_the_end, rig_end),
+        cmocka_unit_test_teardown(test_rounds_alone_do_not_make_a_winner, rig_end),
         cmocka_unit_test_teardown(test_a_search_that_ends_too_soon_is_unfinished, rig_end),
         cmocka_unit_test_teardown(test_exhaustive_asks_for_all, rig_end),
         cmocka_unit_test_teardown(test_of_equals_the_cheapest_wins, rig_end),
