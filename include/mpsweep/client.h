@@ -11,8 +11,8 @@
  *     }
  *     mpsweep_close(worker);
  *
- * Each of the MPSWEEP_THREADS threads of a process opens one handle and uses it alone. With several
- * --streams it opens MPSWEEP_STREAMS handles, each for one iteration in flight, and polls them:
+ * Each of the MPSWEEP_THREADS threads of a process opens one handle and uses it alone; after fork()
+ * each process opens its own. With several --streams it opens MPSWEEP_STREAMS handles, each for one iteration in flight, and polls them:
  *
  *     for each stream: handle = mpsweep_open(MPSWEEP_NEXT_THREAD);
  *     for each stream: mpsweep_ready(handle);            the last one waits for the common start
