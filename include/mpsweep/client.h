@@ -12,7 +12,8 @@
  *     mpsweep_close(worker);
  *
  * Each of the MPSWEEP_THREADS threads of a process opens one handle and uses it alone; after fork()
- * each process opens its own. With several --streams it opens MPSWEEP_STREAMS handles, each for one iteration in flight, and polls them:
+ * each process opens its own. With several --streams a thread opens MPSWEEP_STREAMS handles, each
+ * for one iteration in flight, and polls them:
  *
  *     for each stream: handle = mpsweep_open(MPSWEEP_NEXT_THREAD);
  *     for each stream: mpsweep_ready(handle);            the last one waits for the common start
