@@ -39,6 +39,7 @@ dist_results_DATA = \
     docs/results/h200-random-a.jsonl docs/results/h200-random-b.jsonl \
     docs/results/h200-random-c.jsonl docs/results/h200-random-d.jsonl \
     docs/results/h200-random-e.jsonl docs/results/h200-observed.txt \
+    docs/results/h200-frameworks.txt \
     docs/results/h200-tune-30s-1.jsonl docs/results/h200-tune-30s-2.jsonl \
     docs/results/h200-tune-30s-3.jsonl docs/results/h200-tune-60s.jsonl \
     docs/results/h200-tune-45s-p99.jsonl docs/results/h200-tune-45s-p99-again.jsonl \
@@ -77,7 +78,9 @@ dist_results_DATA = \
     docs/results/h200-tune-150s-http.jsonl \
     docs/results/h200-tune-30s-guided-1.jsonl \
     docs/results/h200-tune-30s-guided-2.jsonl \
-    docs/results/h200-tune-30s-guided-3.jsonl \
+    docs/results/h200-tune-30s-guided-3.jsonl docs/results/h200-tune-30s-guided-4.jsonl \
+    docs/results/h200-tune-30s-guided-5.jsonl docs/results/h200-tune-30s-guided-6.jsonl \
+    docs/results/h200-tune-30s-guided-7.jsonl \
     docs/results/h200-tune-45s-cufft-1.jsonl \
     docs/results/h200-tune-45s-cufft-2.jsonl \
     docs/results/h200-tune-45s-cufft-3.jsonl \
