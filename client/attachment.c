@@ -63,8 +63,8 @@ static enum status attach_trace(int fd, int supervisor)
     return status;
 }
 
-/* Whether both number processes alike: in a container a process has another number. */
-static bool shares_numbers(int supervisor)
+/* Whether this process has one number here and for the supervisor. */
+static bool in_pid_namespace_of(int supervisor)
 {
     char path[48], own[64] = "", theirs[64] = "";
     snprintf(path, sizeof path, "/proc/%d/ns/pid", supervisor);
@@ -111,7 +111,7 @@ static enum status attach(void)
     }
     client.shm = shm;
     client.process = (unsigned)process;
-    client.shares_numbers = shares_numbers(supervisor);
+    client.same_pid_namespace = in_pid_namespace_of(supervisor);
     pthread_atfork(NULL, NULL, note_fork);
     /* Where the memory was not handed on, that number is another file's by now. */
     if (is_ours(memory_fd, MEMORY_NAME) && is_ours(event_fd, "anon_inode:[eventfd]"))

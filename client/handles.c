@@ -62,7 +62,7 @@ struct mpsweep *client_make_handle(unsigned number)
                                .thread = thread,
                                .number = number,
                                .forks = client.forks,
-                               .opener = client.shares_numbers ? getpid() : 0};
+                               .opener = client.same_pid_namespace ? getpid() : 0};
     client_take_on_first(handle);
     return handle;
 }

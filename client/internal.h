@@ -33,7 +33,7 @@ struct mpsweep {
     bool bound;          /* a thread of its own is bound with it */
     unsigned number;     /* of its slot in the process */
     unsigned forks;      /* of the client, when it was opened */
-    pid_t opener;        /* for the supervisor; 0: it counts processes otherwise */
+    pid_t opener;        /* for the orchestrator; 0: in another PID namespace */
     uint32_t assignment; /* that it has a part in, or is held after */
     uint64_t begin_ns;   /* of the iteration that runs, 0: none does */
     struct shm_slot *slot;
@@ -67,9 +67,9 @@ struct client {
     int event_fd;
     struct trace_buffer trace; /* header NULL: it is not traced */
     unsigned process;
-    bool shares_numbers;    /* of processes, with the supervisor */
-    unsigned forks;         /* between the process that attached and this one */
-    struct thread *threads; /* under the mutex */
+    bool same_pid_namespace; /* as the supervisor */
+    unsigned forks;          /* between the process that attached and this one */
+    struct thread *threads;  /* under the mutex */
 };
 
 extern struct client client;

@@ -150,18 +150,6 @@ static size_t drop_answer(char *bytes, size_t size, size_t count, void *data)
     return size * count;
 }
 
-bool exchange_is_taken(const struct load_options *options)
-{
-    CURL *easy = curl_easy_init();
-    if (!easy)
-        return false;
-    set_usual(easy, options->url, READY_MS);
-    curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, 1L);
-    CURLcode code = curl_easy_perform(easy);
-    curl_easy_cleanup(easy);
-    return code == CURLE_OK;
-}
-
 /* A server that starts takes no connections yet, or takes them and leaves them alone. */
 static bool may_be_starting(CURLcode code)
 {

@@ -37,9 +37,6 @@ enum exchange_result {
 /* Judges an answer by curl's result; text (128 bytes) gets the reason of a bad one. */
 enum exchange_result exchange_judge(const struct exchange *exchange, CURLcode code, char text[128]);
 
-/* Whether something takes connections where the requests would go. */
-bool exchange_is_taken(const struct load_options *options);
-
 /* Asks a server once, and waits for it: whether a GET of options->ready has an answer of 200 to
  * 299; without that URL, whether it takes connections. text (128 bytes) gets what is wrong with an
  * answer that is not as it should be, or with its connection; "" while none comes. */

@@ -54,10 +54,13 @@ static enum status open_handles(struct load *load)
 static enum status check_address(const struct load *load)
 {
     uint64_t until_ns = clock_now_ns() + LEAVE_NS;
-    bool taken = exchange_is_taken(&load->options);
+    struct load_options connects = load->options;
+    char text[128];
+    connects.ready = NULL;
+    bool taken = exchange_is_ready(&connects, text);
     while (taken && clock_now_ns() < until_ns) {
         clock_sleep_until(clock_now_ns() + LOOK_NS);
-        taken = exchange_is_taken(&load->options);
+        taken = exchange_is_ready(&connects, text);
     }
     if (!taken)
         return STATUS_OK;
