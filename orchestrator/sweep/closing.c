@@ -115,8 +115,8 @@ static bool write_work(const struct campaign *campaign, const struct entry *entr
             entries[i].value > (faster ? faster : best)->value)
             faster = &entries[i];
     for (size_t i = first; i < count; i++)
-        others += &entries[i] != best && &entries[i] != faster && strcmp(entries[i].work, best->work) == 0 &&
-                  entries[i].high >= best->low;
+        others += &entries[i] != best && &entries[i] != faster &&
+                  strcmp(entries[i].work, best->work) == 0 && entries[i].high >= best->low;
     if (out)
         write_best(campaign, best, others, out);
     if (out && faster)
