@@ -57,8 +57,8 @@ void text_cut(char *text, size_t columns);
 /* "45 s", "3 min 20 s", "2 h 5 min". Returns out. */
 const char *text_duration(double seconds, char *out, size_t size);
 
-/* The shift of a unit of sizes: 0 of "", 10 of K and KiB, then M, G and T, in any case. False: it is
- * not one. KB is not, which may mean 1000. */
+/* The shift of a unit of sizes: 0 of "", 10 of K and KiB, then M, G and T, in any case. False:
+ * it is not one. KB is not, which may mean 1000. */
 bool text_size_shift(const char *unit, unsigned *shift);
 
 /* A positive number with at least four significant digits and no exponent: "286.4", "19058".

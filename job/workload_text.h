@@ -9,8 +9,8 @@
  *   synchronize                    wait until the GPU has done all before
  *   think TIME, busy TIME          the host sleeps, or computes; the GPU goes on
  *
- * SIZE has K, M or G, or KiB, MiB or GiB, for powers of 1024, TIME has ns, us, ms or s; '#' begins a
- * comment. The manual page mpsweep-workload(5) is the reference for users.
+ * SIZE has K, M or G, or KiB, MiB or GiB, for powers of 1024, TIME has ns, us, ms or s; '#' begins
+ * a comment. The manual page mpsweep-workload(5) is the reference for users.
  */
 #pragma once
 

@@ -126,8 +126,8 @@ static uint64_t find_boundary(const struct period *period)
     return best == period->count - 1 ? best : best + period->length;
 }
 
-/* How long the last marks took. A pause counts for no more than all else: a compiler's between bursts
- * of kernels that it tries out shows nothing. */
+/* How long the last marks took. A pause counts for no more than all else: a compiler's between
+ * bursts of kernels that it tries out shows nothing. */
 static uint64_t span_of(const struct period *period, unsigned marks)
 {
     uint64_t all = mark_at(period, period->count - 1)->at_ns -

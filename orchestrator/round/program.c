@@ -164,8 +164,8 @@ static enum status blame_unopened(const struct round *round, unsigned process, u
                  opened, point->threads, seconds);
 }
 
-/* Of a program that reports its iterations and has one stream a thread: how many threads have opened
- * their handles, where one of them is ready and others have none; else 0. */
+/* Of a program that reports its iterations and has one stream a thread: how many threads have
+ * opened their handles, where one of them is ready and others have none; else 0. */
 static unsigned opened_threads(const struct round *round, unsigned process)
 {
     unsigned ready = 0, opened = 0;

@@ -104,8 +104,8 @@ static unsigned holding_up(const struct round *round, unsigned worker)
     return worker;
 }
 
-/* Names the workers that have made no progress since their beats were noted: no iteration has ended,
- * well or not. */
+/* Names the workers that have made no progress since their beats were noted: no iteration has
+ * ended, well or not. */
 static enum status check_progress(const struct round *round, uint64_t *beats, uint64_t *since_ns)
 {
     const struct point *point = round->point;

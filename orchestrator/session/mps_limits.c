@@ -80,7 +80,8 @@ const char *mps_limits_summary(const struct mps_limits *limits, char *text, size
     return text;
 }
 
-/* From the kernel's module: NVML may hang in a sick driver, and this thread must hear of signals. */
+/* From the kernel's module: NVML may hang in a sick driver, and this thread must hear of
+ * signals. */
 static void read_release(char *out, size_t size)
 {
     FILE *file = fopen("/sys/module/nvidia/version", "re");

@@ -270,7 +270,8 @@ static bool add_naive(const struct tune_search *search, struct tune_batch *batch
     }
 }
 
-/* One of the obvious layouts may seem better than all finalists: it gets rounds of its own, once. */
+/* One of the obvious layouts may seem better than all finalists: it gets rounds of its own,
+ * once. */
 static bool add_late_finals(struct tune_search *search, struct tune_batch *batch)
 {
     size_t leader[2];
