@@ -193,7 +193,7 @@ static void begin(struct described *described, struct iteration_times *times)
 static enum status advance(void *work, struct iteration_times *times, struct engine_wait *wait)
 {
     struct described *described = work;
-    if (described->next == 0)
+    if (described->next == 0 && described->busy_ns == 0)
         begin(described, times);
     while (described->next < described->count) {
         const struct described_step *at = &described->steps[described->next];

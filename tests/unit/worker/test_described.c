@@ -362,6 +362,21 @@ static void the_host_takes_its_time(void **state)
                 times.end_ns - times.begin_ns);
 }
 
+/* In parts, between which other streams go on: it is one iteration nevertheless. */
+static void a_host_that_shares_its_thread_begins_once(void **state)
+{
+    (void)state;
+    struct iteration_times times;
+    rig_new(STEPS("busy 2ms", "copy-in 64K"), MEMORY_PINNED, LAUNCH_STREAM,
+            WORKLOAD_CHECK_POSSIBLE);
+    struct described *described = rig->work;
+    described->shares_thread = true;
+    unsigned serial = described->serial;
+    assert_int_equal(run(&times), STATUS_OK);
+    assert_int_equal(described->serial, serial + 1);
+    assert_true(times.end_ns - times.begin_ns >= 2 * NS_PER_MS);
+}
+
 static void a_wrong_program_is_refused(void **state)
 {
     (void)state;
@@ -387,6 +402,7 @@ int main(void)
         cmocka_unit_test_teardown(what_is_lost_is_seen, tear_down),
         cmocka_unit_test_teardown(what_is_not_known_is_not_checked, tear_down),
         cmocka_unit_test_teardown(the_host_takes_its_time, tear_down),
+        cmocka_unit_test_teardown(a_host_that_shares_its_thread_begins_once, tear_down),
         cmocka_unit_test_teardown(a_wrong_program_is_refused, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
