@@ -238,6 +238,12 @@ static enum status rest(struct polling *polling, struct stream **failed)
             oldest = stream;
         next_ns = when_ns < next_ns ? when_ns : next_ns;
     }
+    if (!oldest && stopped(polling)) {
+        /* The last iterations end as they would have. */
+        uint64_t soon_ns = clock_now_ns() + NS_PER_MS;
+        clock_sleep_until(next_ns < soon_ns ? next_ns : soon_ns);
+        return STATUS_OK;
+    }
     if (!oldest) {
         shm_sleep_until(shm, schedule == SCHEDULE_BLOCK ? next_ns : next_ns - PACE_AWAKE_NS);
         return STATUS_OK;
@@ -265,7 +271,7 @@ static enum status run_together(struct polling *polling, struct stream **failed)
     }
 }
 
-/* The streams' own starts: the agreed one, or so much later as there are workers before them. */
+/* Each stream starts at the agreed time, plus `stagger` for each worker before it. */
 static void release_all(struct polling *polling)
 {
     const struct shm *shm = &polling->process->shm;
