@@ -146,11 +146,11 @@ static uint64_t hurry(const struct session *session, const struct pool *pool, ui
 }
 
 /* Waits until all have ended or the deadline passes, which an interrupt brings nearer for those
- * that drain. */
+ * that drain, also one that came before. */
 static void wait_all(struct session *session, struct pool *pool, bool drain, uint64_t deadline_ns)
 {
     bool hurried = session->interrupted || !drain;
-    if (session->late && drain)
+    if (hurried && drain)
         deadline_ns = hurry(session, pool, deadline_ns);
     for (unsigned i = 0; i < pool->count; i++) {
         struct gpu_child *child = &pool->children[i];
