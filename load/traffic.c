@@ -126,6 +126,8 @@ static void set_timer(const struct traffic *traffic)
     for (unsigned i = 0; i < traffic->count; i++) {
         const struct stream *stream = &traffic->streams[i];
         uint64_t start_ns = client_next_start_ns(stream->handle);
+        if (start_ns < stream->rests_until_ns)
+            start_ns = stream->rests_until_ns;
         if (!stream->busy && !stream->over && start_ns < next_ns)
             next_ns = start_ns;
     }
