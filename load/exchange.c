@@ -6,23 +6,35 @@
 
 #include "common/clock.h"
 
-/* Of an answer that a text is expected in. */
-#define MOST_ANSWER (1 << 20)
-
 #define READY_MS 1000L
+
+/* Looks for the expected text in the next part of an answer, and where the parts meet. */
+static void look_for_text(struct exchange *exchange, const char *bytes, size_t count)
+{
+    const char *text = exchange->options->expected_text;
+    size_t length = strlen(text), before = length - 1;
+    size_t begin = count < before ? count : before, seam = exchange->seam_bytes + begin;
+    memcpy(exchange->seam + exchange->seam_bytes, bytes, begin);
+    exchange->has_text |=
+        memmem(exchange->seam, seam, text, length) || memmem(bytes, count, text, length);
+    /* What may be the begin of it: the last bytes of all that came. */
+    exchange->seam_bytes = count < before && seam < before ? seam : before;
+    if (count < before)
+        memmove(exchange->seam, exchange->seam + seam - exchange->seam_bytes, exchange->seam_bytes);
+    else
+        memcpy(exchange->seam, bytes + count - before, before);
+}
 
 static size_t take_answer(char *bytes, size_t size, size_t count, void *data)
 {
     struct exchange *exchange = data;
-    size_t all = size * count, room = MOST_ANSWER - exchange->answer_bytes;
+    size_t all = size * count;
     exchange->last_byte_ns = clock_now_ns();
     if (!exchange->first_byte_ns)
         exchange->first_byte_ns = exchange->last_byte_ns;
-    if (exchange->answer) {
-        size_t kept = all < room ? all : room;
-        memcpy(exchange->answer + exchange->answer_bytes, bytes, kept);
-        exchange->answer_bytes += kept;
-    }
+    exchange->answer_bytes += all;
+    if (exchange->seam && !exchange->has_text)
+        look_for_text(exchange, bytes, all);
     return all;
 }
 
@@ -76,9 +88,9 @@ enum status exchange_init(const struct load_options *options, struct exchange *o
 {
     *out = (struct exchange){.easy = curl_easy_init(), .options = options};
     if (options->expected_text)
-        out->answer = malloc(MOST_ANSWER);
+        out->seam = malloc(2 * strlen(options->expected_text));
     /* A body goes at once, whatever its length. */
-    if (!out->easy || (options->expected_text && !out->answer) || !add_header(out, "Expect:") ||
+    if (!out->easy || (options->expected_text && !out->seam) || !add_header(out, "Expect:") ||
         (options->header && !add_header(out, options->header)))
         return status_set(STATUS_MEMORY, "out of memory for a connection");
     set_usual(out->easy, options->url, (long)(options->timeout_ns / NS_PER_MS));
@@ -96,7 +108,7 @@ void exchange_release(struct exchange *exchange)
 {
     curl_easy_cleanup(exchange->easy);
     curl_slist_free_all(exchange->headers);
-    free(exchange->answer);
+    free(exchange->seam);
     *exchange = (struct exchange){0};
 }
 
@@ -104,7 +116,8 @@ void exchange_begin(struct exchange *exchange)
 {
     exchange->first_byte_ns = exchange->last_byte_ns = 0;
     exchange->sent = 0;
-    exchange->answer_bytes = 0;
+    exchange->answer_bytes = exchange->seam_bytes = 0;
+    exchange->has_text = false;
 }
 
 static void describe_error(const struct load_options *options, CURLcode code, char text[128])
@@ -134,8 +147,7 @@ enum exchange_result exchange_judge(const struct exchange *exchange, CURLcode co
         snprintf(text, 128, "HTTP %ld", status);
         return EXCHANGE_WRONG;
     }
-    if (options->expected_text && !memmem(exchange->answer, exchange->answer_bytes,
-                                          options->expected_text, strlen(options->expected_text))) {
+    if (options->expected_text && !exchange->has_text) {
         snprintf(text, 128, "an answer of %zu bytes without '%.60s'", exchange->answer_bytes,
                  options->expected_text);
         return EXCHANGE_WRONG;

@@ -16,8 +16,10 @@ struct exchange {
     struct curl_slist *headers;
     uint64_t first_byte_ns, last_byte_ns; /* moments of the clock; 0: none has come */
     unsigned sent;                        /* how often the request went out */
-    char *answer;                         /* of an expected text: what has come so far */
     size_t answer_bytes;
+    char *seam; /* of an expected text: the last bytes that came, with which it may begin */
+    size_t seam_bytes;
+    bool has_text; /* it has come */
 };
 
 /* Before the first of them; the caller calls curl_global_init() before. exchange_release() ends it.

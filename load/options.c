@@ -47,7 +47,7 @@ static void take_expected(const char *text, struct load_options *out)
     long number = strtol(text, &end, 10);
     if (*text && !*end && number >= 100 && number <= 599)
         out->expected_status = number;
-    else
+    else if (*text)
         out->expected_text = text;
 }
 

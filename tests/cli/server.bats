@@ -261,6 +261,33 @@ serves_a_rate() {
   # In a stream, too, where it comes in two parts.
   measure 0 -l processes:1 --expect pong -- "$SERVER" --port '{port}' --stream-ms 1 --text pong
   points 'all(measured and .requests.wrong_answers == 0)' r.jsonl
+  # At the end of a long answer.
+  cat >long.py <<'END'
+import http.server, sys
+
+class Long(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    body = b"ping" * 500000 + b"pong"
+
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(self.body)))
+        self.end_headers()
+        self.wfile.write(self.body)
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.do_GET()
+
+    def log_message(self, *words):
+        pass
+
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Long).serve_forever()
+END
+  measure 0 -l processes:1 --expect pong -- python3 long.py '{port}'
+  points 'all(measured and .requests.wrong_answers == 0)' r.jsonl
+  measure 2 -l processes:1 --expect pang -- python3 long.py '{port}'
+  points "all(.status == \"failed\" and (.error | test(\"an answer of 2000004 bytes without 'pang'\")))" r.jsonl
 }
 
 @test "wrong answers are counted apart, and named below the results" {
