@@ -122,6 +122,20 @@ enum status mps_control_servers(const struct mps_control *control, uint64_t dead
     return ask_pids(control, "get_server_list", deadline_ns, servers, capacity, count);
 }
 
+/* A process may be a client of several servers. */
+static size_t without_repeats(pid_t *pids, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t j = 0;
+        while (j < kept && pids[j] != pids[i])
+            j++;
+        if (j == kept)
+            pids[kept++] = pids[i];
+    }
+    return kept;
+}
+
 enum status mps_control_clients(const struct mps_control *control, uint64_t deadline_ns,
                                 pid_t *clients, size_t capacity, size_t *count)
 {
@@ -144,7 +158,7 @@ enum status mps_control_clients(const struct mps_control *control, uint64_t dead
         }
     }
     if (status == STATUS_OK)
-        *count = total;
+        *count = without_repeats(clients, total);
     return status;
 }
 

@@ -68,8 +68,7 @@ enum status round_prove_attachment(struct round *round)
                 missing |= UINT32_C(1) << point_gpu_of(point, p);
         }
         for (size_t i = 0; i < count; i++)
-            result->other_clients +=
-                !is_worker(round, clients[i]) && !contains(clients, i, clients[i]);
+            result->other_clients += !is_worker(round, clients[i]);
     }
     if (result->attached_seen < processes)
         return status_set(STATUS_WORKER,
