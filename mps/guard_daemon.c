@@ -10,6 +10,7 @@
 
 #include "common/child.h"
 #include "common/clock.h"
+#include "common/process_tree.h"
 #include "common/text.h"
 #include "mps/directory.h"
 #include "mps/guard.h"
@@ -221,35 +222,19 @@ static bool reap_all(uint64_t deadline_ns)
     }
 }
 
-/* Some child of this process, 0 if there is none. */
-static pid_t any_child(void)
-{
-    char path[64], text[4096];
-    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return 0;
-    size_t length = fread(text, 1, sizeof text - 1, file);
-    fclose(file);
-    text[length] = '\0';
-    return (pid_t)strtol(text, NULL, 10);
-}
-
 /* What the daemon left running is ours to end. */
 static enum status end_orphans(void)
 {
     if (reap_all(clock_now_ns() + GRACE_NS))
         return STATUS_OK;
-    pid_t child;
     uint64_t deadline_ns = clock_now_ns() + GRACE_NS;
-    while ((child = any_child()) > 0 && clock_now_ns() < deadline_ns) {
-        kill(child, SIGKILL);
-        reap_all(clock_now_ns() + 20 * NS_PER_MS);
-    }
-    if (reap_all(clock_now_ns()))
-        return STATUS_OK;
-    return status_set(STATUS_TIMEOUT, "cannot end process %d, which the MPS daemon left",
-                      (int)any_child());
+    size_t left;
+    do {
+        left = process_tree_signal(getpid(), SIGKILL);
+        if (reap_all(clock_now_ns() + 20 * NS_PER_MS))
+            return STATUS_OK;
+    } while (clock_now_ns() < deadline_ns);
+    return status_set(STATUS_TIMEOUT, "cannot end %zu processes that the MPS daemon left", left);
 }
 
 enum status guard_daemon_count_clients(const struct guard_daemon *daemon, uint64_t deadline_ns,
