@@ -86,6 +86,8 @@ static void add_before(struct round_result *last, const struct round_result *bef
     last->reused |= before->reused;
     if (before->idle_processes > last->idle_processes)
         last->idle_processes = before->idle_processes;
+    if (before->other_clients > last->other_clients)
+        last->other_clients = before->other_clients;
 }
 
 enum status measurement_add(struct measurement *measurement, struct round_result *round,
