@@ -128,8 +128,11 @@ enum status capture_fit_crowd(struct capture *capture)
     enum status status = share_find(&search, &found);
     if (status == STATUS_OK && found.scale != 1.0)
         status = measure(&fitting, 1.0, &again);
+    capture->workload = fitting.own;
+    if (status != STATUS_OK)
+        return status;
     bool helps = fitting.best_off <= (1.0 - HELPS_REL) * fitting.own_off;
     capture->workload = helps ? fitting.best : fitting.own;
     capture->blocks_scale = helps ? found.scale : 1.0;
-    return status;
+    return STATUS_OK;
 }

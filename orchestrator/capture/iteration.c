@@ -103,7 +103,7 @@ static void take_work(struct taking *taking, uint32_t index)
         before_ns = 0.0;
         taking->pending = true;
         add(taking, &step);
-        /* It launched this one. */
+        /* A launch has this one; a copy may be several. */
         if (step.kind == STEP_COMPUTE && !step.graph)
             break;
     }
