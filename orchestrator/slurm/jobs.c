@@ -156,14 +156,14 @@ enum status slurm_submit_shards(struct slurm_run *run, const char *shards, const
     return STATUS_OK;
 }
 
-/* Writes ":ID:ID" of the arrays that have not ended. */
-static void arrays_at_work(const struct slurm_run *run, const struct slurm_job *jobs, size_t count,
-                           char *out, size_t size)
+/* ":ID:ID" of the arrays that have not ended; the caller frees it; NULL without memory. */
+static char *arrays_at_work(const struct slurm_run *run, const struct slurm_job *jobs, size_t count)
 {
     const json_t *submissions = slurm_run_submissions(run);
-    struct text text = {.at = out, .size = size};
-    out[0] = '\0';
-    for (size_t i = 0; i < json_array_size(submissions); i++) {
+    size_t size = 1 + json_array_size(submissions) * (1 + sizeof jobs->id);
+    char *list = calloc(size, 1);
+    struct text text = {.at = list, .size = size};
+    for (size_t i = 0; list && i < json_array_size(submissions); i++) {
         const char *id =
             json_string_value(json_object_get(json_array_get(submissions, i), "array"));
         for (size_t j = 0; id && j < count; j++) {
@@ -173,6 +173,7 @@ static void arrays_at_work(const struct slurm_run *run, const struct slurm_job *
             break;
         }
     }
+    return list;
 }
 
 static enum status add_options(struct slurm_run *run, char *const *more)
@@ -189,7 +190,6 @@ static enum status submit_wanted(struct slurm_run *run, bool *wanted, bool dry_r
     struct slurm_job *jobs = NULL;
     struct slurm_shard *shards = NULL;
     size_t count = 0, left = 0, at_work = 0, finished = 0;
-    char after[900];
     /* Without an answer two tasks might measure the same. */
     enum status status = slurm_queue(run, &jobs, &count);
     if (status == STATUS_OK)
@@ -204,21 +204,20 @@ static enum status submit_wanted(struct slurm_run *run, bool *wanted, bool dry_r
         if (shards[i].published && shards[i].broken[0])
             fprintf(stderr, "mpsweep: shard %u is not submitted: %s\n", i, shards[i].broken);
     }
-    arrays_at_work(run, jobs, count, after, sizeof after);
+    char *after = arrays_at_work(run, jobs, count);
+    char *list = number_ranges_text(wanted, run->shards);
     free(jobs);
     free(shards);
-    if (status != STATUS_OK)
-        return status;
-    if (left == 0) {
+    if (status == STATUS_OK && left == 0)
         printf("there is nothing to submit: %zu shards are finished, %zu run or wait\n", finished,
                at_work);
-        return STATUS_OK;
-    }
-    char *list = number_ranges_text(wanted, run->shards);
-    if (!list)
-        return status_set(STATUS_MEMORY, "out of memory");
-    status = dry_run ? slurm_submit_print(run, list, after) : slurm_submit_shards(run, list, after);
+    else if (status == STATUS_OK && (!after || !list))
+        status = status_set(STATUS_MEMORY, "out of memory");
+    else if (status == STATUS_OK)
+        status =
+            dry_run ? slurm_submit_print(run, list, after) : slurm_submit_shards(run, list, after);
     free(list);
+    free(after);
     return status;
 }
 
