@@ -3,6 +3,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+double statistics_normal_below(double x)
+{
+    return 0.5 * erfc(-x / sqrt(2.0));
+}
+
 double statistics_mean(const double *values, size_t count)
 {
     double sum = 0.0;

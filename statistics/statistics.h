@@ -10,6 +10,9 @@
 /* Quantile 0.975 of the normal distribution. */
 #define STATISTICS_NORMAL_975 1.959963984540054
 
+/* The share of the standard normal distribution that is below x. */
+double statistics_normal_below(double x);
+
 double statistics_mean(const double *values, size_t count);
 
 /* Sorts the values, the smallest first. */

@@ -28,6 +28,13 @@ void closing_add(struct closing *closing, const char *command, const char *file,
     closing_take(closing, text_stream_close(&out));
 }
 
+void closing_print_resume(const char *program, char *words)
+{
+    if (words)
+        fprintf(stderr, "mpsweep: to continue: %s %s\n", program, words);
+    free(words);
+}
+
 void closing_print(FILE *out, struct closing *closing)
 {
     const char *begin = closing->best;

@@ -24,5 +24,9 @@ void closing_add(struct closing *closing, const char *command, const char *file,
 /* The same of words that are complete; takes over the text, NULL: none. */
 void closing_take(struct closing *closing, char *words);
 
+/* Where no table follows that may have it: prints how to continue on standard error. Takes over the
+ * words, NULL: none. */
+void closing_print_resume(const char *program, char *words);
+
 /* Prints "Best", "Saved" and "Next", and releases the commands. */
 void closing_print(FILE *out, struct closing *closing);

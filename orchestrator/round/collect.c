@@ -31,22 +31,19 @@ double round_cpus_in_use(const struct point *point, const struct round_result *r
     return point_processes(point) * (double)cpu->process_cpu_ns / (double)cpu->process_wall_ns;
 }
 
-void round_add_requests(struct round_requests *into, const struct round_requests *from)
+static void add_requests(struct round_requests *into, uint64_t errors, uint64_t wrong_answers,
+                         const char first[128], const struct histogram *first_byte)
 {
     if (into->errors + into->wrong_answers == 0)
-        memcpy(into->first, from->first, sizeof into->first);
-    into->errors += from->errors;
-    into->wrong_answers += from->wrong_answers;
-    histogram_merge(&into->first_byte, &from->first_byte);
+        memcpy(into->first, first, sizeof into->first);
+    into->errors += errors;
+    into->wrong_answers += wrong_answers;
+    histogram_merge(&into->first_byte, first_byte);
 }
 
-static void collect_requests(const struct shm_slot *slot, struct round_requests *into)
+void round_add_requests(struct round_requests *into, const struct round_requests *from)
 {
-    if (into->errors + into->wrong_answers == 0)
-        memcpy(into->first, slot->bad, sizeof into->first);
-    into->errors += slot->errors;
-    into->wrong_answers += slot->wrong_answers;
-    histogram_merge(&into->first_byte, &slot->first_byte);
+    add_requests(into, from->errors, from->wrong_answers, from->first, &from->first_byte);
 }
 
 static void collect_worker(const struct round *round, unsigned number, double steady_s,
@@ -81,7 +78,8 @@ static void collect_worker(const struct round *round, unsigned number, double st
     result->iterations += slot->iterations;
     openloop_collect(&result->open, slot);
     if (point_is_server(round->point))
-        collect_requests(slot, &result->requests);
+        add_requests(&result->requests, slot->errors, slot->wrong_answers, slot->bad,
+                     &slot->first_byte);
     histogram_merge(&result->latency, &slot->latency);
     if (copies)
         histogram_merge(&result->phases.h2d, &slot->h2d);

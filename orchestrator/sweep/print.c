@@ -5,6 +5,7 @@
 #include "common/text.h"
 #include "orchestrator/calibrate/plan.h"
 #include "orchestrator/campaign/estimate.h"
+#include "orchestrator/console/closing.h"
 #include "orchestrator/console/columns.h"
 #include "orchestrator/results/table.h"
 #include "orchestrator/sweep/internal.h"
@@ -122,15 +123,6 @@ void sweep_print_plan(struct campaign *campaign)
     sweep_print_list(campaign);
 }
 
-/* Where no table has it. */
-static void report_resume(const struct campaign *campaign, const char *program)
-{
-    char *words = campaign_resume_words(campaign, "sweep", OPTION_SWEEP);
-    if (words && !options_switch(campaign->options, OPTION_QUIET))
-        fprintf(stderr, "mpsweep: to continue: %s %s\n", program, words);
-    free(words);
-}
-
 void sweep_print_results(const struct campaign *campaign, const char *program, const json_t *points,
                          const json_t *footer, bool interrupted)
 {
@@ -143,6 +135,6 @@ void sweep_print_results(const struct campaign *campaign, const char *program, c
         table_print(stdout, campaign->header, points);
     if (columns_is_format(format))
         sweep_print_closing(campaign, program, points, interrupted);
-    else if (interrupted)
-        report_resume(campaign, program);
+    else if (interrupted && !options_switch(campaign->options, OPTION_QUIET))
+        closing_print_resume(program, campaign_resume_words(campaign, "sweep", OPTION_SWEEP));
 }

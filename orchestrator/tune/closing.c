@@ -58,11 +58,9 @@ void tune_print_closing(const struct tune *tune)
     const struct campaign *campaign = &tune->campaign;
     struct closing closing = {.program = tune->program};
     if (!columns_is_format(options_text(campaign->options, OPTION_FORMAT))) {
-        char *words =
-            tune->interrupted ? campaign_resume_words(campaign, "tune", OPTION_TUNE) : NULL;
-        if (words && !options_switch(campaign->options, OPTION_QUIET))
-            fprintf(stderr, "mpsweep: to continue: %s %s\n", tune->program, words);
-        free(words);
+        if (tune->interrupted && !options_switch(campaign->options, OPTION_QUIET))
+            closing_print_resume(tune->program,
+                                 campaign_resume_words(campaign, "tune", OPTION_TUNE));
         return;
     }
     char *best = best_text(tune);

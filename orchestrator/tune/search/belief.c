@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "orchestrator/tune/search/internal.h"
+#include "statistics/statistics.h"
 
 /* Of a prediction whose error is not known, of a guess where there is none, and of the level of
  * each: a calibration may be off, and how much a GPU does is not known without one. */
@@ -174,7 +175,8 @@ void tune_belief_release(struct tune_belief *belief)
 double tune_noise_of(const struct tune_observation *seen)
 {
     bool bounded = seen->low > 0.0 && isfinite(seen->high) && seen->high > seen->low;
-    double within = bounded ? log(seen->high / seen->low) / (2.0 * 1.96) : UNKNOWN_SD;
+    double within =
+        bounded ? log(seen->high / seen->low) / (2.0 * STATISTICS_NORMAL_975) : UNKNOWN_SD;
     if (!bounded && seen->low == seen->high && seen->low > 0.0)
         within = 0.0;
     return hypot(within, BETWEEN_REL);
@@ -244,8 +246,8 @@ static bool look_of(const struct tune_search *search, enum tune_quantity quantit
     bool bounded = seen->p99_low_us > 0.0 && seen->p99_high_us > seen->p99_low_us;
     *value = log(figure);
     *noise = quantity == TUNE_CPUS ? CPUS_SD
-             : bounded             ? log(seen->p99_high_us / seen->p99_low_us) / (2.0 * 1.96)
-                                   : UNKNOWN_P99_SD;
+             : bounded ? log(seen->p99_high_us / seen->p99_low_us) / (2.0 * STATISTICS_NORMAL_975)
+                       : UNKNOWN_P99_SD;
     return figure > 0.0;
 }
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "orchestrator/tune/search/internal.h"
+#include "statistics/statistics.h"
 
 /* The most hardware queues that H100s and H200s have for all MPS clients and the server, which
  * takes as many as one of them (docs/mps.md). What has more may be refused, and that takes as long
@@ -48,21 +49,17 @@ void tune_add(struct tune_batch *batch, size_t point, double window_s)
 
 /* -- expected gain ----------------------------------------------------------------------------- */
 
-static double below(double x)
-{
-    return 0.5 * erfc(-x / M_SQRT2);
-}
-
 /* The mean of what is above `best` of a normal distribution. */
 static double improvement(double mean, double sd, double best)
 {
     double z = (mean - best) / fmax(sd, 1e-9);
-    return (mean - best) * below(z) + sd * exp(-0.5 * z * z) / sqrt(2.0 * M_PI);
+    return (mean - best) * statistics_normal_below(z) + sd * exp(-0.5 * z * z) / sqrt(2.0 * M_PI);
 }
 
 static double chance_below(const struct tune_belief *belief, size_t point, double limit)
 {
-    return below((log(limit) - gp_mean(belief->gp, point)) / fmax(gp_sd(belief->gp, point), 1e-3));
+    double sd = fmax(gp_sd(belief->gp, point), 1e-3);
+    return statistics_normal_below((log(limit) - gp_mean(belief->gp, point)) / sd);
 }
 
 /* That a point is within the constraints, and that the driver has room for it. */
@@ -340,7 +337,7 @@ bool tune_choose(struct tune_search *search, double seconds_most, double held_mo
 static double chance_above(const struct choice *choice, size_t i, double value)
 {
     double mean = gp_mean(choice->gp, choice->open[i]), sd = gp_sd(choice->gp, choice->open[i]);
-    return choice->fits[i] * below((mean - value) / fmax(sd, 1e-6));
+    return choice->fits[i] * statistics_normal_below((mean - value) / fmax(sd, 1e-6));
 }
 
 void tune_look_ahead(struct tune_search *search, double share, double *chance, double *seconds)

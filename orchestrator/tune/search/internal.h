@@ -175,7 +175,7 @@ typedef bool (*tune_filter)(const struct tune_search *search, size_t point);
 typedef bool (*tune_order)(const struct tune_search *search, size_t a, size_t b);
 
 /* Puts a point into a list of `count` points, behind those that it does not come before, and keeps
- * the first `most` of them: list has room for one more. Returns how many there are then. */
+ * the first `most` of them, for which list has room. Returns how many there are then. */
 size_t tune_rank(const struct tune_search *search, tune_order comes_first, size_t point,
                  size_t *list, size_t count, size_t most);
 

@@ -204,18 +204,13 @@ static bool is_finalist(const struct tune_search *search, size_t point)
     return search->states[point].rounds >= 2;
 }
 
-static double below(double x)
-{
-    return 0.5 * erfc(-x / M_SQRT2);
-}
-
 /* The chance that a layout does less than the best by more than a share. */
 static double chance_of_less(const struct tune_search *search, size_t best, size_t point,
                              double share)
 {
     const struct tune_state *state = &search->states[point];
     double less = search->states[best].believed - state->believed;
-    return below((less - share) / fmax(state->doubt, 1e-6));
+    return statistics_normal_below((less - share) / fmax(state->doubt, 1e-6));
 }
 
 /* Layouts that differ by less count as equal: rates that are searched for are known to a share. */
