@@ -27,7 +27,7 @@ struct calibration_run {
     uint32_t processes, threads, streams;    /* at work; streams: of a thread, 1 or more */
     uint32_t memory, sync, launch, schedule; /* enums of job/work.h */
     double ips;
-    double spread_rel; /* half of the 95% interval, of its windows or between them */
+    double spread_rel; /* half of its window's 95% interval; of several two standard errors */
     double cpu_us;     /* of an iteration, 0: not known */
 };
 

@@ -21,7 +21,8 @@ enum status server_start(const struct load_options *options, struct server *out)
 /* STATUS_WORKER if it has ended. */
 enum status server_check(struct server *server);
 
-/* Ends it, and what it has started: SIGTERM, time to clean up, SIGKILL. False: it took that. */
+/* Ends it: SIGTERM to it and to what it has started, time to clean up, SIGKILL. False: it took
+ * that. What it has started and left behind the supervisor ends. */
 bool server_stop(struct server *server);
 
 /* Ends this process as the server has ended: the supervisor reports that, with the last words. */

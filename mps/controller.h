@@ -38,7 +38,7 @@ struct mps_controller_options {
     const char *external;        /* pipe directory of a daemon to use instead of an own one */
 };
 
-/* Callers read what is before the guard; only these functions write anything. */
+/* Callers may read the fields above `guard`; the others are private. */
 struct mps_controller {
     struct mps_controller_options options;
     struct mps_control control;                 /* for mps_control_...() */

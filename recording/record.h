@@ -35,7 +35,8 @@ void recorder_init(struct recorder *recorder, const struct shm *shm, struct shm_
  * before belongs to it. As clock_now_ns(). */
 void recorder_release(struct recorder *recorder, uint64_t when_ns);
 
-/* For recorder_before(). */
+/* Called by recorder_before() when the warm-up is over: forgets the longest iterations so far and
+ * reads the CPU times. */
 void recorder_begin_window(struct recorder *recorder);
 
 /* To be called before each iteration: notices the end of the warm-up. */

@@ -6,8 +6,9 @@
  * takes device 0 of those that the environment shows, which must be UUID and no MPS client,
  * measures with events, alone, and writes one struct worker_lengths to standard output. KIND is
  * that of enum step_kind, a kernel's length is its part of a CUDA graph of such kernels one after
- * the other. With an AMOUNT nothing is searched for: it is how long that takes. What is not CUDA's
- * (no driver, no reader) is a line on standard error and another exit status than 0.
+ * the other. With an AMOUNT nothing is searched for: it is how long that takes. What fails on the
+ * GPU, or a driver that is missing, is the answer's status; only a malformed argument or a reader
+ * that is gone gives another exit status than 0.
  */
 #pragma once
 

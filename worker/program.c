@@ -240,8 +240,8 @@ static void judge_end(const struct supervisor *supervisor)
             continue;
         if (atomic_load(&slot->at_work) && supervisor->terminated)
             fail(supervisor,
-                 "hangs%s: its iteration did not end within %.3g s of the stop, and it was sent "
-                 "SIGTERM",
+                 "hangs%s: its iteration did not end within %.3g s of being asked to, and it was "
+                 "sent SIGTERM",
                  place_of(supervisor, t, place),
                  (double)(supervisor->terminated_ns - supervisor->stopped_ns) / 1e9);
         else if (atomic_load(&slot->at_work))

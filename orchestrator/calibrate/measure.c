@@ -77,7 +77,7 @@ static void run_warm(struct calibrator *calibrator, struct point *point,
     run_once(calibrator, point, result);
 }
 
-/* Half of the 95% interval of the mean of a few windows; of one, its own. */
+/* Two standard errors of the mean of a few windows; of one, half of its own 95% interval. */
 static double spread_of(const double *ips, unsigned count, double of_one)
 {
     double sum = 0.0, squares = 0.0;

@@ -18,7 +18,7 @@ struct worker_context {
 /* How a context's threads wait for the GPU: CU_CTX_SCHED_* of an enum work_schedule. */
 unsigned worker_context_flags(uint32_t schedule);
 
-/* Loads all modules into the calling thread's current context, and finds the kernels. */
+/* Loads the kernels' module into the calling thread's current context, and finds the kernels. */
 enum status worker_context_load(const struct cuda_driver *driver, struct worker_context *context);
 
 /* The same in a new context, which is current afterwards. After a failure, too, it is to be closed.

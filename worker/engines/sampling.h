@@ -35,7 +35,7 @@ void sampling_init(struct sampling *sampling, unsigned calls_per_iteration, doub
 /* What timing and recording one call costs here, nanoseconds; takes a fraction of a millisecond. */
 double sampling_measure_cost_ns(void);
 
-/* For sampling_adapt(). */
+/* Called by sampling_adapt(): sets how many calls are timed, from a new shortest iteration. */
 void sampling_set_fastest(struct sampling *sampling, uint64_t took_ns);
 
 /* Takes the time of each iteration. */
