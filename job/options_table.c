@@ -676,7 +676,7 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_TRACE_MAX_RECORDS, "max-records", 0, OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB,
      OPTION_TRACE, NULL, 1000, 20000000, "200000", "N", "The trace",
      "Calls, kernels and copies to keep, of all processes together; a trace of more ends early.\n"
-     "Each takes about 100 bytes of memory and 250 of the file."},
+     "Each takes about 100 bytes of memory while it runs, 250 at the end, and 250 of the file."},
     {OPTION_RECORD_ITERATIONS, "iterations", 'n', OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB,
      OPTION_RECORD, NULL, 1, 1000, "5", "N", HOW,
      "How many iterations are recorded, after the warm-up and one more."},
