@@ -227,6 +227,14 @@ static void judge_idle_end(const struct supervisor *supervisor)
     fail_first(supervisor, "ended while it was held for another layout:", ending);
 }
 
+/* A crew that was to be kept has waited for it since the window's end. */
+static uint64_t stopped_ns(const struct supervisor *supervisor)
+{
+    const struct shm_header *header = supervisor->process.shm.header;
+    uint64_t window_ends_ns = atomic_load(&header->start_ns) + atomic_load(&header->window_end_ns);
+    return window_ends_ns < supervisor->stopped_ns ? window_ends_ns : supervisor->stopped_ns;
+}
+
 /* It has ended after the stop: what it has recorded counts, unless an iteration was cut short that
  * belongs to the window. */
 static void judge_end(const struct supervisor *supervisor)
@@ -240,10 +248,10 @@ static void judge_end(const struct supervisor *supervisor)
             continue;
         if (atomic_load(&slot->at_work) && supervisor->terminated)
             fail(supervisor,
-                 "hangs%s: its iteration did not end within %.3g s of being asked to, and it was "
-                 "sent SIGTERM",
+                 "hangs%s: its iteration did not end within %.3g s of the stop, and it was sent "
+                 "SIGTERM",
                  place_of(supervisor, t, place),
-                 (double)(supervisor->terminated_ns - supervisor->stopped_ns) / 1e9);
+                 (double)(supervisor->terminated_ns - stopped_ns(supervisor)) / 1e9);
         else if (atomic_load(&slot->at_work))
             fail(supervisor, "ended (%s)%s within an iteration that it was to end first",
                  child_ending_text(status, ending, sizeof ending), place_of(supervisor, t, place));
