@@ -492,6 +492,26 @@ static void print_search(const struct tune *tune)
     putchar('\n');
 }
 
+/* What was not compared for that: a kind of layouts that never worked is easily missed. */
+static void print_failed(const struct tune *tune)
+{
+    char what[POINT_DESCRIPTION];
+    const json_t *first = NULL;
+    unsigned count = 0;
+    for (size_t i = 0; i < tune->space.plan.count; i++) {
+        const json_t *record = tune->campaign.records[i];
+        if (!record || strcmp(text_at(record, "status"), "failed") != 0)
+            continue;
+        first = first ? first : record;
+        count++;
+    }
+    if (!first)
+        return;
+    point_describe(&tune->space.plan.points[integer_at(first, "id")], what, sizeof what);
+    printf("%u layout%s failed; %s%s: %s\n", count, count == 1 ? "" : "s",
+           count == 1 ? "" : "for example ", what, text_at(first, "error"));
+}
+
 static void print_text(const struct tune *tune)
 {
     const json_t *header = tune->campaign.header;
@@ -508,6 +528,8 @@ static void print_text(const struct tune *tune)
     print_table(tune);
     putchar('\n');
     print_search(tune);
+    if (json_is_object(json_object_get(tune->record, "winner")))
+        print_failed(tune);
 }
 
 void tune_print(const struct tune *tune, const json_t *footer)
