@@ -36,9 +36,32 @@ bool campaign_was_given(const struct option_value *value)
     return value->rank >= JOB_RANK_COMMAND_LINE && value->count > 0;
 }
 
+static bool is_of_plan(const struct plan *plan, const char *workload)
+{
+    for (size_t i = 0; i < plan->mix_count; i++)
+        for (uint32_t k = 0; k < plan->mixes[i]->count; k++)
+            if (strcmp(plan->mixes[i]->programs[k].name, workload) == 0)
+                return true;
+    return false;
+}
+
+/* A command line that names others leaves some out on purpose. */
+static void notify_unused_workloads(const struct campaign *campaign)
+{
+    const struct job *job = campaign->job;
+    if (campaign_was_given(&campaign->options->values[OPTION_WORKLOAD]))
+        return;
+    for (size_t i = 0; i < job->workload_count; i++)
+        if (!is_of_plan(&campaign->plan, job->workloads[i].name))
+            campaign_notify_text(campaign->notify,
+                                 "no point has [workload %s]: 'workload = %s' in a section uses it",
+                                 job->workloads[i].name, job->workloads[i].name);
+}
+
 void campaign_notify_unused(const struct campaign *campaign)
 {
     const struct plan *plan = &campaign->plan;
+    notify_unused_workloads(campaign);
     for (const struct option_row *row = NULL; (row = setting_next(row));) {
         const struct option_value *value = &campaign->options->values[row->id];
         const char *lacks = setting_lacks(row, plan->points, plan->count);

@@ -358,6 +358,14 @@ TABLE
   [ ! -e none.jsonl ]
 }
 
+@test "a workload that no point has is noted, unless the command line names others" {
+  printf '[workload seen]\nstep = kernel duration=1us\n[workload unseen]\nstep = kernel duration=1us\n[s]\nlayout = threads:2\nworkload = seen\n' >two.job
+  expect 0 "$MPSWEEP" sweep --device emulated -n two.job
+  [ "$(cat err)" = "mpsweep: no point has [workload unseen]: 'workload = unseen' in a section uses it" ]
+  expect 0 "$MPSWEEP" sweep --device emulated -n two.job --workload unseen
+  [ ! -s err ]
+}
+
 @test "an option that makes no difference to any point is noted, with what it is for" {
   expect 0 "$MPSWEEP" sweep --device emulated -n -l processes:2,threads:2 --delay-cycles 5,6 \
     --active-thread-percentage 30,60 --priority default --arrival poisson
