@@ -98,6 +98,19 @@ static void write_faster(const struct campaign *campaign, const struct entry *be
     fprintf(out, ", but is %s\n", text_at(entry->record, "status"));
 }
 
+static bool is_surely_better(const struct entry *entry, const struct entry *best)
+{
+    return entry->low > best->high;
+}
+
+/* Of two that seem to be better than the best that is precise enough the one to name. */
+static bool is_named_before(const struct entry *a, const struct entry *b, const struct entry *best)
+{
+    if (is_surely_better(a, best) != is_surely_better(b, best))
+        return is_surely_better(a, best);
+    return a->value > b->value;
+}
+
 /* Writes the best of the work that entries[first] has, unless an earlier entry has that, too. */
 static bool write_work(const struct campaign *campaign, const struct entry *entries, size_t count,
                        size_t first, FILE *out)
@@ -111,8 +124,8 @@ static bool write_work(const struct campaign *campaign, const struct entry *entr
         if (strcmp(entries[i].work, best->work) == 0 && is_better(&entries[i], best))
             best = &entries[i];
     for (size_t i = first; i < count; i++)
-        if (strcmp(entries[i].work, best->work) == 0 &&
-            entries[i].value > (faster ? faster : best)->value)
+        if (strcmp(entries[i].work, best->work) == 0 && entries[i].value > best->value &&
+            (!faster || is_named_before(&entries[i], faster, best)))
             faster = &entries[i];
     for (size_t i = first; i < count; i++)
         others += &entries[i] != best && &entries[i] != faster &&

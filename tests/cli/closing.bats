@@ -46,6 +46,17 @@ next() { closing | sed -E 's/^Next /     /' | sed -n "s|^ *\($MPSWEEP $1 .*\)|\1
   closing | grep -qE '^       threads 1×2, .* does more, 987654321 iterations/s ±6.5%, but is unconverged$'
 }
 
+@test "of those that are faster, but not precise enough, one that surely is comes first" {
+  expect 0 "$MPSWEEP" sweep "${SWEEP[@]}" -l processes:1 -o whole.jsonl
+  jq -c 'select(.type != "footer") | if .type != "point" then .
+    elif .id == 1 then .status = "unconverged" | .throughput_ips = 87654321 | .ci95_rel = 0.2
+    elif .id == 2 then .status = "unconverged" | .throughput_ips = 98765432 | .ci95_rel = 1.1
+    else .status = "ok" end' whole.jsonl >cut.jsonl
+  measured "$MPSWEEP" sweep "${SWEEP[@]}" -l processes:1 -o cut.jsonl --resume
+  closing | grep -qE '^Best   threads 1×1, .*; 1 other may do as much$'
+  closing | grep -qE '^       threads 1×2, .* does more, 87654321 iterations/s'
+}
+
 @test "the best is the fastest point of the file, and others that may be are counted" {
   measured "$MPSWEEP" sweep "${SWEEP[@]}" -l processes:1
   local best others
