@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/text.h"
 
 #define READY_MS 1000L
 
@@ -32,6 +33,10 @@ static size_t take_answer(char *bytes, size_t size, size_t count, void *data)
     exchange->last_byte_ns = clock_now_ns();
     if (!exchange->first_byte_ns)
         exchange->first_byte_ns = exchange->last_byte_ns;
+    if (exchange->answer_bytes < sizeof exchange->begin) {
+        size_t room = sizeof exchange->begin - exchange->answer_bytes;
+        memcpy(exchange->begin + exchange->answer_bytes, bytes, all < room ? all : room);
+    }
     exchange->answer_bytes += all;
     if (exchange->seam && !exchange->has_text)
         look_for_text(exchange, bytes, all);
@@ -132,6 +137,20 @@ static void describe_error(const struct load_options *options, CURLcode code, ch
         snprintf(text, 128, "%s", curl_easy_strerror(code));
 }
 
+/* "HTTP 400, and --expect asks for 201: 'no such model'" */
+static void describe_status(const struct exchange *exchange, long status, char text[128])
+{
+    char begin[sizeof exchange->begin + 1];
+    struct text out = {.at = text, .size = 128};
+    size_t bytes = exchange->answer_bytes;
+    bytes = bytes < sizeof exchange->begin ? bytes : sizeof exchange->begin;
+    text_append(&out, "HTTP %ld", status);
+    if (exchange->options->expected_status)
+        text_append(&out, ", and --expect asks for %ld", exchange->options->expected_status);
+    if (bytes > 0)
+        text_append(&out, ": '%s'", text_printable(exchange->begin, bytes, begin, sizeof begin));
+}
+
 enum exchange_result exchange_judge(const struct exchange *exchange, CURLcode code, char text[128])
 {
     const struct load_options *options = exchange->options;
@@ -144,7 +163,7 @@ enum exchange_result exchange_judge(const struct exchange *exchange, CURLcode co
     bool good = options->expected_status ? status == options->expected_status
                                          : status >= 200 && status <= 299;
     if (!good) {
-        snprintf(text, 128, "HTTP %ld", status);
+        describe_status(exchange, status, text);
         return EXCHANGE_WRONG;
     }
     if (options->expected_text && !exchange->has_text) {

@@ -17,6 +17,7 @@ struct exchange {
     uint64_t first_byte_ns, last_byte_ns; /* moments of the clock; 0: none has come */
     unsigned sent;                        /* how often the request went out */
     size_t answer_bytes;
+    char begin[64]; /* of the answer */
     char *seam; /* of an expected text: the last bytes that came, with which it may begin */
     size_t seam_bytes;
     bool has_text; /* it has come */

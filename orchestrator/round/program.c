@@ -410,11 +410,12 @@ enum status round_program_prove(struct round *round)
                          "is a client of the MPS daemon where MPS must be off: it must leave "
                          "CUDA_MPS_PIPE_DIRECTORY as it is");
         if (!attached[p] && over_mps)
-            return blame(
-                round, p, STATUS_WORKER,
-                "is not a client of the MPS daemon: no measurement; it must use the GPU "
-                "before it reports that it is ready, and leave CUDA_MPS_PIPE_DIRECTORY and "
-                "CUDA_VISIBLE_DEVICES as they are");
+            return blame(round, p, STATUS_WORKER,
+                         "is not a client of the MPS daemon: no measurement; it must use the GPU "
+                         "%s, and leave CUDA_MPS_PIPE_DIRECTORY and CUDA_VISIBLE_DEVICES as they "
+                         "are",
+                         point_is_server(point) ? "by its first answer"
+                                                : "before it reports that it is ready");
     }
     return STATUS_OK;
 }

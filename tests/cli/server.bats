@@ -132,6 +132,13 @@ serves_a_rate() {
     and (.error | test("is not a client of the MPS daemon: no measurement")))' r.jsonl
 }
 
+@test "a tuning names what failed, and why" {
+  "$MPSWEEP" tune --server --device emulated --warmup 0.05 --duration 0.1 -q "${INFER[@]}" \
+    -l processes:1 -l processes+mps:1 --streams 1 --bind near --budget 30s -o t.jsonl -- \
+    "$SERVER" --port '{port}' --delay-ms 1 >out 2>err || [ $? -eq 2 ]
+  grep -qE '^[12] layouts? failed; .*processes\+mps 1×1.*is not a client of the MPS daemon' out
+}
+
 @test "a server is awaited until it is ready, or listens" {
   measure 0 -l processes:2 -- "$SERVER" --port '{port}' --delay-ms 1 --ready-after 0.5
   points 'all(measured and .requests.errors == 0)' r.jsonl
@@ -326,7 +333,7 @@ END
 }
 
 @test "where all answers are wrong, or all connections closed, there is no number" {
-  fails 'HTTP 500' --expect 200 -- --status 500
+  fails "HTTP 500, and --expect asks for 200: '.+ok.+true.+'" --expect 200 -- --status 500
   # For longer than --timeout, too: requests end all the time.
   DURATION=$((HUNG + 1)) LONGEST=$((HUNG + 1)) fails 'HTTP 500' --expect 200 --timeout $HUNG -- --status 500
   fails "an answer of 4 bytes without 'true'" --expect true -- --wrong-text ping
