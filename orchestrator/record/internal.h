@@ -42,7 +42,8 @@ void record_add_worker_time(json_t *entry, const struct round_worker *worker);
 /* -- program.c -- */
 
 /* "observed": what was taken for an iteration of a program that does not report them. */
-void record_add_observed(json_t *record, const struct round_result *result);
+void record_add_observed(json_t *record, const struct point *point,
+                         const struct round_result *result);
 
 /* -- requests.c -- */
 

@@ -1,10 +1,24 @@
 #include "orchestrator/record/internal.h"
 
+#include <string.h>
+
 #include "common/json.h"
 
-void record_add_observed(json_t *record, const struct round_result *result)
+/* Whether it was given, and would end iterations that are found. */
+static bool has_tick(const struct point *point)
+{
+    const char *tick = point->program.tick;
+    return tick && strcmp(tick, "auto") != 0 && strcmp(tick, "none") != 0;
+}
+
+void record_add_observed(json_t *record, const struct point *point,
+                         const struct round_result *result)
 {
     const struct round_observed *observed = &result->observed;
+    if (!*observed->what && has_tick(point))
+        warnings_add(warnings_of(record), "iterations",
+                     "'%s' reports its iterations: --tick %s makes no difference",
+                     point_workload(point), point->program.tick);
     if (!*observed->what)
         return;
     json_object_set_new(record, "observed",

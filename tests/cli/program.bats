@@ -63,6 +63,14 @@ LAYOUTS=(-l processes:2 -l processes+mps:2 -l hybrid:2x2 -l hybrid-timesliced:2x
   points 'length == 2 and all(measured and .rate.offered_ips > 0)' r.jsonl
 }
 
+@test "a program that reports its iterations: another end of one is noted" {
+  measure 0 -l processes:1 --tick sync -- "$TICKER" 200
+  points '.[0] | [.warnings[] | select(.kind == "iterations").text]
+    == ["\u0027ticker\u0027 reports its iterations: --tick sync makes no difference"]' r.jsonl
+  measure 0 -l processes:1 -- "$TICKER" 200
+  points '.[0] | all(.warnings[]; .kind != "iterations")' r.jsonl
+}
+
 @test "the highest rate under a latency is searched with fresh programs" {
   DURATION=0.5 measure 0 -l processes:2 --rate max-under-p99=1s --max-duration 1 -- "$TICKER" 500
   points '.[0] | measured and .throughput_ips > 0' r.jsonl
