@@ -284,8 +284,8 @@ void explain_print_programs(FILE *out, const json_t *header, const json_t *point
     }
     print_remedy(out, &programs, &best);
     fputs(
-        "\nCeilings are known of the built-in workloads only: 'mpsweep record' makes a workload of "
-        "the program,\nand 'mpsweep trace' shows its calls and kernels.\n",
+        "\nCeilings are known of the built-in workloads only, not of a program or of what 'mpsweep "
+        "record' makes of it;\n'mpsweep trace' shows its calls and kernels.\n",
         out);
 }
 
