@@ -46,11 +46,11 @@ static void unload(struct explaining *explaining)
     results_release(&explaining->results);
 }
 
-/* A file that has nothing but points of programs, and nothing is asked for that needs ceilings. */
+/* A file without a point that has ceilings, and nothing is asked for that needs them. */
 static bool explains_programs(const struct explaining *explaining)
 {
     const struct results *results = &explaining->results;
-    return explaining->set.count == 0 && explain_has_programs(results->header, results->points) &&
+    return explaining->set.count == 0 && explain_has_programs(results->points) &&
            !options_switch(explaining->options, OPTION_VERIFY);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/text.h"
+#include "job/workload_text.h"
 #include "orchestrator/explain/point.h"
 #include "orchestrator/results/point.h"
 #include "orchestrator/results/table.h"
@@ -36,14 +37,13 @@ enum limit {
 static const char *const limit_names[] = {NULL,   NULL,      NULL,    "time-slicing",
                                           "cpus", "process", "shared"};
 
-/* The points of a file, and what one of them is. */
+/* The points of a file. */
 struct programs {
     const json_t *points;
+    const json_t *workloads; /* the steps of described ones; NULL: there are none */
     struct table_settings varying;
-    double cpus;    /* that workers may use; 0: not known */
-    bool ticking;   /* the file is of a program, observed or not */
-    double one_ips; /* of one worker; 0: not known */
-    double one_rel; /* half of its interval */
+    double cpus;      /* that workers may use; 0: not known */
+    bool has_command; /* the workers are those of a program */
 };
 
 struct finding {
@@ -76,40 +76,57 @@ static double workers_of(const json_t *point)
     return fmax(number(point, "processes") * number(point, "threads"), number(point, "in_flight"));
 }
 
-static bool is_program(const struct programs *programs, const json_t *point)
+/* Whether there is no calibration for it: of a program, a described workload or a plug-in. */
+static bool is_program(const json_t *point)
 {
-    bool observed = json_is_object(json_object_get(point, "observed"));
-    return (observed || programs->ticking) && !explain_point_server(point) &&
+    return !explain_point_known(point) && !explain_point_server(point) &&
            !explain_point_open(point) && ips_of(point) > 0.0;
+}
+
+/* Whether both do the same in an iteration, in the same way. */
+static bool is_alike(const json_t *point, const json_t *other)
+{
+    static const char *const keys[] = {"workload", "memory", "sync", "launch"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const json_t *left = json_object_get(point, keys[i]);
+        const json_t *right = json_object_get(other, keys[i]);
+        if ((left || right) && !json_equal(left, right))
+            return false;
+    }
+    return true;
 }
 
 static struct programs programs_of(const json_t *header, const json_t *points)
 {
     const json_t *workload = json_object_get(header, "workload");
     struct programs programs = {.points = points,
+                                .workloads = json_object_get(header, "workloads"),
                                 .cpus = number(header, "cpus"),
-                                .ticking = json_is_array(json_object_get(workload, "argv"))};
+                                .has_command = json_is_array(json_object_get(workload, "argv"))};
     table_settings_find(points, &programs.varying);
-    for (size_t i = 0; i < json_array_size(points) && programs.one_ips <= 0.0; i++) {
-        const json_t *point = json_array_get(points, i);
-        if (!is_program(&programs, point) || workers_of(point) != 1.0)
-            continue;
-        programs.one_ips = ips_of(point);
-        programs.one_rel = number(point, "ci95_rel");
-    }
     return programs;
 }
 
-bool explain_has_programs(const json_t *header, const json_t *points)
+bool explain_has_programs(const json_t *points)
 {
-    const struct programs programs = programs_of(header, points);
     for (size_t i = 0; i < json_array_size(points); i++)
-        if (is_program(&programs, json_array_get(points, i)))
+        if (is_program(json_array_get(points, i)))
             return true;
     return false;
 }
 
 /* -- what limits a point ----------------------------------------------------------------------- */
+
+/* One worker of the same, or NULL. */
+static const json_t *find_one(const struct programs *programs, const json_t *point)
+{
+    for (size_t i = 0; i < json_array_size(programs->points); i++) {
+        const json_t *other = json_array_get(programs->points, i);
+        if (is_program(other) && workers_of(other) == 1.0 && is_alike(point, other))
+            return other;
+    }
+    return NULL;
+}
 
 /* The best point over MPS with as many workers, in the same processes or in more. */
 static const json_t *find_instead(const struct programs *programs, const json_t *point)
@@ -118,7 +135,7 @@ static const json_t *find_instead(const struct programs *programs, const json_t 
     for (size_t i = 0; i < json_array_size(programs->points); i++) {
         const json_t *other = json_array_get(programs->points, i);
         bool differs = number(other, "processes") > number(point, "processes") || !over_mps(point);
-        if (is_program(programs, other) && over_mps(other) && differs &&
+        if (is_program(other) && over_mps(other) && differs && is_alike(point, other) &&
             workers_of(other) == workers_of(point) &&
             number(other, "processes") >= number(point, "processes") &&
             (!best || ips_of(other) > ips_of(best)))
@@ -127,14 +144,24 @@ static const json_t *find_instead(const struct programs *programs, const json_t 
     return best;
 }
 
+/* mpsweep's own workers keep a CPU each busy while they wait, unless they sleep: that they are busy
+ * shows nothing as long as each has one. */
+static bool may_spin(const struct programs *programs, const json_t *point)
+{
+    const char *schedule = json_string_value(json_object_get(point, "schedule"));
+    double threads = number(point, "processes") * number(point, "threads");
+    return !programs->has_command && (!schedule || strcmp(schedule, "block") != 0) &&
+           threads <= programs->cpus;
+}
+
 static enum limit limit_of(const struct programs *programs, const struct finding *found)
 {
     double processes = number(found->point, "processes");
     bool several = number(found->point, "threads") > 1.0;
     bool sliced = processes > 1.0 && !over_mps(found->point);
     /* By much, and surely more. */
-    bool shown = found->instead_times >= SHOWN &&
-                 found->instead_times * (1.0 - found->instead_rel) > 1.0;
+    bool shown =
+        found->instead_times >= SHOWN && found->instead_times * (1.0 - found->instead_rel) > 1.0;
     bool asked = found->instead != NULL;
     if (found->workers <= 1.0 || found->times <= 0.0)
         return LIMIT_UNKNOWN;
@@ -144,7 +171,8 @@ static enum limit limit_of(const struct programs *programs, const struct finding
         return LIMIT_OPEN;
     if (sliced && (shown || !asked))
         return LIMIT_SLICES;
-    if (programs->cpus > 0.0 && found->cpus >= FULL * programs->cpus)
+    if (programs->cpus > 0.0 && found->cpus >= FULL * programs->cpus &&
+        !may_spin(programs, found->point))
         return LIMIT_CPUS;
     return several && (shown || !asked) ? LIMIT_PROCESS : LIMIT_SHARED;
 }
@@ -155,14 +183,16 @@ static struct finding find(const struct programs *programs, const json_t *point)
     double cpu_s = number(json_object_get(point, "cpu"), "us_per_iteration") / 1e6;
     found.share = cpu_s * ips_of(point) / found.workers;
     found.cpus = point_cpus_in_use(point);
-    if (programs->one_ips > 0.0)
-        found.times = ips_of(point) / programs->one_ips;
-    found.off_rel = fmin(OFF_MOST, hypot(number(point, "ci95_rel"), programs->one_rel));
+    const json_t *one = find_one(programs, point);
+    if (one)
+        found.times = ips_of(point) / ips_of(one);
+    found.off_rel =
+        fmin(OFF_MOST, hypot(number(point, "ci95_rel"), one ? number(one, "ci95_rel") : 0.0));
     found.instead = find_instead(programs, point);
     if (found.instead) {
         found.instead_times = ips_of(found.instead) / ips_of(point);
-        found.instead_rel = fmin(
-            OFF_MOST, hypot(number(found.instead, "ci95_rel"), number(point, "ci95_rel")));
+        found.instead_rel =
+            fmin(OFF_MOST, hypot(number(found.instead, "ci95_rel"), number(point, "ci95_rel")));
     }
     found.limit = limit_of(programs, &found);
     return found;
@@ -213,10 +243,10 @@ static void print_limit(FILE *out, const struct programs *programs, const struct
         fprintf(out, "the CPUs limit them: %.1f of %.0f are busy", found->cpus, programs->cpus);
         break;
     case LIMIT_PROCESS:
-        fprintf(
-            out,
-            "something in their process %s them, such as a lock of the interpreter or the driver",
-            found->instead ? "limits" : "may limit");
+        fprintf(out, "something in their process %s them, such as %s",
+                found->instead ? "limits" : "may limit",
+                programs->has_command ? "a lock of the interpreter or the driver"
+                                      : "its hardware queues, or a lock of the driver");
         print_instead(out, programs, found);
         break;
     default:
@@ -243,30 +273,53 @@ static void print_finding(FILE *out, const struct programs *programs, const stru
     fputc('\n', out);
 }
 
+/* Of a described workload, launched kernel by kernel; 0: not known. */
+static double launches_of_steps(const struct programs *programs, const json_t *point)
+{
+    struct workload workload;
+    double launches = 0.0;
+    const char *name = json_string_value(json_object_get(point, "workload"));
+    const char *launch = json_string_value(json_object_get(point, "launch"));
+    const json_t *steps =
+        json_object_get(json_object_get(programs->workloads, name ? name : ""), "steps");
+    if (!launch || strcmp(launch, "stream") != 0 || !steps ||
+        workload_begin(name, &workload) != STATUS_OK)
+        return 0.0;
+    for (size_t i = 0; i < json_array_size(steps) && i < WORKLOAD_STEPS; i++) {
+        const char *text = json_string_value(json_array_get(steps, i));
+        if (!text || workload_add_step(&workload, text) != STATUS_OK)
+            return 0.0;
+        if (workload_step_is_kernel(&workload.steps[i]))
+            launches += workload.steps[i].count;
+    }
+    return launches;
+}
+
 /* Kernels that an iteration launches by themselves; 0: not known. */
-static double launches_of(const json_t *point)
+static double launches_of(const struct programs *programs, const json_t *point)
 {
     const char *iteration =
         json_string_value(json_object_get(json_object_get(point, "observed"), "iteration"));
     const char *at = iteration ? strstr(iteration, " launches") : NULL;
     while (at && at > iteration && at[-1] >= '0' && at[-1] <= '9')
         at--;
-    return at ? strtod(at, NULL) : 0.0;
+    return at ? strtod(at, NULL) : launches_of_steps(programs, point);
 }
 
 /* What would help the best of them most. */
 static void print_remedy(FILE *out, const struct programs *programs, const struct finding *best)
 {
     char name[TABLE_LABEL];
-    double launches = best->point ? launches_of(best->point) : 0.0;
+    double launches = best->point ? launches_of(programs, best->point) : 0.0;
     if (launches < MANY_LAUNCHES || best->share < ASLEEP)
         return;
     fprintf(
         out,
         "\nThe best is %s. Its %.0f launches may be much of the %.4g ms of a CPU that an iteration "
-        "takes:\nif they are the same each time, a CUDA graph has one in their place.\n",
+        "takes:\n%s a CUDA graph has one in their place.\n",
         table_label(best->point, &programs->varying, name), launches,
-        1e3 * best->share * best->workers / ips_of(best->point));
+        1e3 * best->share * best->workers / ips_of(best->point),
+        programs->has_command ? "if they are the same each time," : "with --launch graph");
 }
 
 void explain_print_programs(FILE *out, const json_t *header, const json_t *points)
@@ -275,7 +328,7 @@ void explain_print_programs(FILE *out, const json_t *header, const json_t *point
     struct finding best = {.point = NULL};
     for (size_t i = 0; i < json_array_size(points); i++) {
         const json_t *point = json_array_get(points, i);
-        if (!is_program(&programs, point))
+        if (!is_program(point))
             continue;
         struct finding found = find(&programs, point);
         print_finding(out, &programs, &found);
@@ -329,7 +382,7 @@ json_t *explain_programs_json(const json_t *header, const json_t *points)
     json_t *array = json_array();
     for (size_t i = 0; array && i < json_array_size(points); i++) {
         const json_t *point = json_array_get(points, i);
-        if (!is_program(&programs, point))
+        if (!is_program(point))
             continue;
         struct finding found = find(&programs, point);
         if (json_array_append_new(array, to_json(&found)) != 0) {

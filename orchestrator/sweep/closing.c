@@ -182,12 +182,13 @@ static char *best_text(const struct campaign *campaign, const json_t *points,
     return text_stream_close(&out);
 }
 
-/* Whether 'mpsweep explain' knows what limits a point. */
+/* Whether 'mpsweep explain' has something to report of a point. */
 static bool is_explained(const struct campaign *campaign, const json_t *record)
 {
     const struct point *point = &campaign->plan.points[integer_at(record, "id")];
-    return point_is_closed(record) && point_is_builtin(point) && point->contexts == 0 &&
-           point->sm_partition.count == 0;
+    bool apart = point->contexts != 0 || point->sm_partition.count > 0;
+    return point_is_closed(record) && !point_is_server(point) &&
+           !(point_is_builtin(point) && apart);
 }
 
 /* emit chooses among points that are ok; where none is, the best of the others is named. */

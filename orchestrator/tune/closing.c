@@ -70,7 +70,9 @@ void tune_print_closing(const struct tune *tune)
         closing_take(&closing, campaign_resume_words(campaign, "tune", OPTION_TUNE));
     } else if (campaign->writer.regular &&
                json_is_object(json_object_get(tune->record, "winner"))) {
-        if (tune_space_can_calibrate(&tune->space))
+        const struct point *point = tune->space.plan.points;
+        if (tune_space_can_calibrate(&tune->space) ||
+            !(point_is_builtin(point) || point_is_server(point) || point_is_open(point)))
             closing_add(&closing, "explain", closing.saved, "");
         closing_add(&closing, "plot", closing.saved, " --figure search --output picture.svg");
         if (!options_text(campaign->options, OPTION_TUNE_EMIT))

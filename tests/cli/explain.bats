@@ -383,6 +383,28 @@ limited() {
   limited 'processes+mps 12x1' shared false
 }
 
+@test "of a described workload: points that do the same in the same way are compared" {
+  jq -nc '{type: "header", schema: 1, cpus: 16, gpu: {name: "a GPU", uuid: "GPU-1"}, workloads: {detect: {check: "yes",
+      steps: ["copy-in 3M", "kernel duration=50us count=60", "kernel bytes=16M count=2", "synchronize"]}}},
+    ({type: "point", id: (1, 2, 3, 4), status: "ok", workload: "detect", memory: "pinned", sync: "stream",
+      launch: "stream", schedule: "auto", processes: 1, threads: 1, layout: "threads", mps: false, ci95_rel: 0.01,
+      throughput_ips: 100, cpu: {us_per_iteration: 9000}}
+    | if .id == 2 then .launch = "graph" | .throughput_ips = 400
+      elif .id == 3 then .threads = 16 | .throughput_ips = 300 | .cpu.us_per_iteration = 50000
+      elif .id == 4 then .processes = 16 | .layout = "processes+mps" | .mps = true | .throughput_ips = 900
+      else . end)' >r.jsonl
+  expect 0 "$MPSWEEP" explain r.jsonl
+  # Busy CPUs show nothing of workers that spin.
+  grep -A1 '^  16 workers do 3 times as much as one: something in their process limits them, such as its hardware queues' out |
+    grep -q '^    processes+mps 16×1 does 3 times as much$'
+  grep -q '^The best is processes+mps 16×1. Its 62 launches may be much of ' out
+  grep -qx 'with --launch graph a CUDA graph has one in their place.' out
+  "$MPSWEEP" explain r.jsonl --format json >p.json
+  limited 'threads 1x16' process true
+  # Of graphs one alone was measured.
+  jq -e '.[1].times_one == 1 and .[0].times_one == 1 and .[3].times_one == 9' p.json
+}
+
 @test "of a program that ticks, too; where nothing can be compared it names what to measure" {
   local decode=$MPSWEEP_SOURCE_DIR/docs/results/h100-layouts-decode.jsonl
   jq -c 'del(.observed) | select(.type != "point" or .layout == "threads")' "$decode" >r.jsonl
