@@ -45,6 +45,23 @@ static void write_row(FILE *file, const struct series_row *row)
             half_width_ips(row->point));
 }
 
+/* The dotted line: what is offered, or N workers as fast as each of the fewest is in its best
+ * layout. It is not an ideal: another layout may do more. */
+static void write_line(FILE *file, double fewest, double best, bool by_rate)
+{
+    if (by_rate) {
+        fputs("ideal_title = 'served = offered'\nideal_slope = 1\n\n", file);
+        return;
+    }
+    char title[64], share[32] = "N";
+    if (fewest > 1)
+        snprintf(share, sizeof share, "N/%.10g", fewest);
+    snprintf(title, sizeof title, "%s × the best of %.10g worker%s", share, fewest,
+             fewest > 1 ? "s" : "");
+    plot_write_text(file, "ideal_title", title);
+    fprintf(file, "ideal_slope = %.6g\n\n", best / fewest);
+}
+
 static void write_ranges(FILE *file, const struct series_table *table, bool by_rate)
 {
     double highest = 0, most = 0, fewest = INFINITY, best = 0;
@@ -60,13 +77,7 @@ static void write_ranges(FILE *file, const struct series_table *table, bool by_r
     }
     fprintf(file, "x_is_rate = %d\nx_max = %.10g\n", by_rate, most);
     fprintf(file, "throughput_max = %.6g\n", highest);
-    if (by_rate)
-        fputs("ideal_title = 'served = offered'\nideal_slope = 1\n\n", file);
-    else
-        fprintf(file,
-                "# the best of the smallest number of workers, per worker\nideal_title = 'ideal'\n"
-                "ideal_slope = %.6g\n\n",
-                best / fewest);
+    write_line(file, fewest, best, by_rate);
 }
 
 enum status plot_throughput_write(const struct results *results, const char *path, FILE *file)

@@ -125,8 +125,22 @@ P
 {"threads": 8, "rate": {"offered_ips": 700, "goal": {"percentile": "p99", "us": 5}}}
 P
   draws throughput r.jsonl
-  shows 'Throughput by number of workers' '>ideal<'
+  shows 'Throughput by number of workers' '>N/4 × the best of 4 workers<'
   grep -qx 'n_series = 1' a.gp
+}
+
+@test "throughput: the dotted line is that of the best layout of the fewest workers" {
+  needs_gnuplot
+  file r.jsonl <<'P'
+{"throughput_ips": 280}
+{"threads": 8, "throughput_ips": 3000}
+{"launch": "graph", "throughput_ips": 300}
+{"launch": "graph", "threads": 8, "throughput_ips": 2500}
+P
+  draws throughput r.jsonl
+  shows '>N × the best of 1 worker<'
+  hides '>ideal<'
+  grep -qx 'ideal_slope = 300' a.gp
 }
 
 @test "host and heatmap: rates are no series of their own" {
