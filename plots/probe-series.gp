@@ -60,9 +60,19 @@ do for [p = 1:n_panels] {
     step = log10(panel_most[p] / panel_least[p]) > 3 ? 4 : 1
     set xtics () offset 0, lift
     do for [power = 0:40:step] { set xtics add (bytes(2.0 ** power) 2.0 ** power) }
+    # The largest has a number, too, where there is room beside the last of these.
+    last = 2.0 ** (step * floor(log(panel_most[p]) / log(2) / step + 1e-9))
+    scale_width = plot_width / log(1.3 * 1.3 * panel_most[p] / panel_least[p])
+    across_last = scale_width * log(panel_most[p] / last)
+    if (across_last > 0.07 * strlen(bytes(panel_most[p])) + 0.06) {
+        set xtics add (bytes(panel_most[p]) panel_most[p])
+    }
     set xrange [panel_least[p] / 1.3:panel_most[p] * 1.3]
     set xlabel panel_xlabels[p] noenhanced offset 0, 0.4 + 1.6 * lift
-    set label 3 panel_titles[p] at graph 0.03, graph 0.95 left font text_font noenhanced boxed front
+    if (panel_titles[p] ne '') {
+        set label 3 panel_titles[p] at graph 0.03, graph 0.95 left font text_font noenhanced \
+            boxed front
+    }
     if (emulated) {
         set label 2 'EMULATED GPU' at graph 0.5, graph 0.5 center rotate by 20 \
             font ',26' textcolor '#E2E2E2' back

@@ -7,9 +7,9 @@
 #
 # A figure whose legend is not one line per series sets legend_form to 'boxes', 'points' or 'none', and
 # n_entries with entries and entry_colours, for points entry_shapes. It may also set plot_height,
-# axis_height, left_margin, right_margin, title_left, legend_below, has_ideal and ideal_title; n_named,
-# how many of the series the legend names; has_lines = 0 leaves the lines of series out of the legend;
-# is_filled means that what it draws may hide the mark of an emulated GPU.
+# axis_height, left_margin, right_margin, title_left, legend_below, has_ideal, ideal_title and
+# ideal_dash; n_named, how many of the series the legend names; has_lines = 0 leaves the lines of
+# series out of the legend; is_filled means that what it draws may hide the mark of an emulated GPU.
 
 set encoding utf8
 set minussign
@@ -49,6 +49,7 @@ sample_width = 0.48
 
 if (!exists('has_ideal')) { has_ideal = 0 }
 if (!exists('ideal_title')) { ideal_title = 'ideal' }
+if (!exists('ideal_dash')) { ideal_dash = 3 }
 if (!exists('has_lines')) { has_lines = 1 }
 if (!exists('n_named') && exists('n_series')) { n_named = n_series }
 if (!exists('legend_form')) {
@@ -162,9 +163,8 @@ round_step(least) = power_below(least) * round_up(least / power_below(least))
 rate_step(most, inches) = round_step(most * (0.15 + 0.07 * digits_of(most)) / inches)
 
 # The legend is drawn by hand: gnuplot's own guesses at widths differ from terminal to terminal.
-# The ideal line is its last entry.
+# The ideal line, or what else belongs to no series alone, is its last entry.
 ideal_colour = '#666666'
-ideal_dash = 3
 unset key
 legend_left = legend_right ? page_width - entry_width : \
     (page_width - legend_columns * entry_width) / 2

@@ -5,6 +5,7 @@
  */
 #include "orchestrator/plot/internal.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,11 @@
 
 #define PANELS_MOST 4
 #define SERIES_MOST 12
+
+/* The variant of a control's curve, and its dashes in plots/style.gp; those of a line across. */
+#define CONTROL_VARIANT 3
+#define CONTROL_DASH 4
+#define LINE_DASH 2
 
 struct curve {
     const char *name;
@@ -142,6 +148,34 @@ static double control_of(const json_t *probe)
     return 0;
 }
 
+/* What the probe times, where the name of its metric alone is not clear; NULL: it is. */
+static const char *described(const json_t *probe)
+{
+    static const struct {
+        const char *probe, *what;
+    } known[] = {{"launch-gate", "time of 220 kernels of each worker"}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(known[i].probe, text_at(probe, "probe")) == 0)
+            return known[i].what;
+    return NULL;
+}
+
+/* The title of one probe that is described: its panel needs none then. */
+static const char *described_alone(const struct curves *curves)
+{
+    return curves->panel_count == 1 ? described(curves->panels[0]) : NULL;
+}
+
+static void panel_title(const struct curves *curves, size_t panel, char *title, size_t size)
+{
+    const json_t *probe = curves->panels[panel];
+    const char *metric = text_at(json_object_get(probe, "effect"), "metric");
+    const char *what = described(probe) ? described(probe) : metric;
+    title[0] = '\0';
+    if (!described_alone(curves))
+        snprintf(title, size, "%s%s%s", text_at(probe, "probe"), *what ? ": " : "", what);
+}
+
 static void write_panels(FILE *file, struct curves *curves)
 {
     fprintf(file,
@@ -151,9 +185,7 @@ static void write_panels(FILE *file, struct curves *curves)
     for (size_t p = 0; p < curves->panel_count; p++) {
         double control = control_of(curves->panels[p]);
         char title[160];
-        const char *metric = text_at(json_object_get(curves->panels[p], "effect"), "metric");
-        snprintf(title, sizeof title, "%s%s%s", text_at(curves->panels[p], "probe"),
-                 *metric ? ": " : "", metric);
+        panel_title(curves, p, title, sizeof title);
         plot_write_item(file, "panel_titles", p + 1, title);
         plot_write_item(file, "panel_xlabels", p + 1, text_at(curves->panels[p], "xlabel"));
         fprintf(file, "panel_control[%zu] = %.6g\n", p + 1, control);
@@ -164,27 +196,52 @@ static void write_panels(FILE *file, struct curves *curves)
     }
 }
 
-/* What the dashed lines are: of a figure of one probe what it calls them. */
-static void write_notes(const struct curves *curves, char *notes, size_t size)
+/* What the dashed lines are: of one probe what it calls them, less the name of what is solid. */
+static const char *control_name(const struct curves *curves)
 {
-    const char *name = text_at(json_object_get(curves->panels[0], "effect"), "control_metric");
-    snprintf(notes, size,
-             "Median of the fresh processes' medians, with its 95%% interval; dashed: %s.",
-             curves->panel_count == 1 && *name ? name : "the control");
+    const json_t *effect = json_object_get(curves->panels[0], "effect");
+    const char *metric = text_at(effect, "metric"), *control = text_at(effect, "control_metric");
+    size_t length = strlen(metric);
+    if (curves->panel_count > 1 || *control == '\0')
+        return "the control";
+    return strncmp(control, metric, length) == 0 && control[length] == ' ' ? control + length + 1
+                                                                           : control;
+}
+
+/* The last entry of the legend, where there are dashed lines, with a sample of theirs. */
+static void write_control_entry(FILE *file, const struct curves *curves)
+{
+    char title[160];
+    bool is_curve = curves->count > curves->named, any = is_curve;
+    for (size_t p = 0; p < curves->panel_count; p++)
+        any = any || control_of(curves->panels[p]) > 0;
+    snprintf(title, sizeof title, "dashed: %s", control_name(curves));
+    fprintf(file, "has_ideal = %d\n", any);
+    plot_write_text(file, "ideal_title", any ? title : "");
+    fprintf(file, "ideal_dash = %d\n", is_curve ? CONTROL_DASH : LINE_DASH);
+}
+
+static enum status write_heading(FILE *file, const struct curves *curves,
+                                 const struct results *results)
+{
+    char title[160];
+    const char *alone = described_alone(curves);
+    snprintf(title, sizeof title, "%s", alone ? alone : "What the delay depends on");
+    title[0] = (char)toupper((unsigned char)title[0]);
+    return plot_write_heading(file, "probe-series", title, results->header,
+                              "Median of the fresh processes' medians, with its 95% interval.");
 }
 
 enum status plot_probe_series_write(const struct results *results, const char *path, FILE *file)
 {
-    char notes[200];
     struct curves curves = {.least = INFINITY, .x_least = INFINITY};
     find_curves(results->probes, &curves);
     if (curves.count == 0)
         return status_set(STATUS_USAGE, "no probe in '%s' has arms that are a series", path);
-    write_notes(&curves, notes, sizeof notes);
-    enum status status = plot_write_heading(file, "probe-series", "What the delay depends on",
-                                            results->header, notes);
+    enum status status = write_heading(file, &curves, results);
     if (status != STATUS_OK)
         return status;
+    write_control_entry(file, &curves);
     fprintf(file,
             "n_series = %zu\nn_named = %zu\narray titles[n_series]\narray panel_of[n_series]\n"
             "array layout_of[n_series]\narray variant_of[n_series]\n",
@@ -194,7 +251,7 @@ enum status plot_probe_series_write(const struct results *results, const char *p
         plot_write_item(file, "titles", i + 1, curve->name);
         fprintf(file, "panel_of[%zu] = %zu\nlayout_of[%zu] = %zu\nvariant_of[%zu] = %d\n", i + 1,
                 curve->panel + 1, i + 1, curve->series % 7 + 1, i + 1,
-                curve->control ? 3 : (int)(curve->series / 7 + 1));
+                curve->control ? CONTROL_VARIANT : (int)(curve->series / 7 + 1));
         status = write_curve(file, i + 1, curve, &curves);
     }
     if (status != STATUS_OK)

@@ -343,6 +343,44 @@ J
   shows c0 c15 c39
 }
 
+# gate NAME [X]: a probe whose arms are their own controls, with two arms of a series.
+gate() {
+  jq -nc --arg name "$1" --argjson x "${2:-48}" '{type: "probe", probe: $name, verdict: "observed", xlabel: "workers",
+    effect: {metric: "iteration", control_metric: "iteration behind the gate"},
+    arms: [1, $x | {arm: "threads-\(.)", control: "threads-\(.)", series: "threads", x: ., status: "ok",
+      median_us: 2000, ci95_us: [1900, 2100], p99_us: 2200,
+      metrics: [{metric: "iteration behind the gate", median_us: 1000, ci95_us: [900, 1100], p99_us: 1200}]}]}'
+}
+
+@test "probe-series: the title is what was timed, and the legend has the dashed lines" {
+  needs_gnuplot
+  file r.jsonl </dev/null
+  gate launch-gate >>r.jsonl
+  draws probe-series r.jsonl
+  # The number is the probe's.
+  grep -qx '#define LAUNCHES 220' "$MPSWEEP_SOURCE_DIR/probes/experiments/launch_gate.c"
+  shows '>Time of 220 kernels of each worker<' '>dashed: behind the gate<' '>32<' '>48<'
+  hides 'launch-gate|iteration'
+  # Two probes have a panel each, with what is timed there.
+  gate other >>r.jsonl
+  draws probe-series r.jsonl
+  shows '>What the delay depends on<' '>launch-gate: time of 220 kernels of each worker<' \
+    '>other: iteration<' '>dashed: the control<'
+}
+
+@test "probe-series: a line across is a control, too; none, no entry" {
+  needs_gnuplot
+  file r.jsonl </dev/null
+  gate plain 33 | jq -c 'del(.effect.control_metric) | .arms[].control = "threads-1" | del(.arms[].metrics)' >>r.jsonl
+  draws probe-series r.jsonl
+  shows '>What the delay depends on<' '>plain: iteration<' '>dashed: the control<' '>32<'
+  # It would meet 32.
+  hides '>33<'
+  sed -i 's/"control":"threads-1"/"control":"none"/g' r.jsonl
+  draws probe-series r.jsonl
+  hides 'dashed'
+}
+
 @test "every figure: one point, any names, huge and tiny numbers, real and emulated" {
   needs_gnuplot
   local figure
