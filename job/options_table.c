@@ -169,7 +169,7 @@ const struct option_row option_table[OPTION_COUNT] = {
      "and 2 for an MPS client.",
      .setting = {.type = SETTING_QUEUES,
                  AT(connections),
-                 .label = "%s connections",
+                 .label = "%s queues",
                  .heading = "%s queues a process",
                  .title = "queues",
                  .variable = "CUDA_DEVICE_MAX_CONNECTIONS",

@@ -456,7 +456,7 @@ void comparison_settings(const struct comparison *comparison, const json_t *poin
         char own[POINT_TEXT_BYTES];
         settings_figure_text(point, (enum option_id)s, own);
         bool differs = comparison->varies[s] || strcmp(comparison->settings[s], own) != 0;
-        if (differs && own[0] != '\0' && strcmp(own, SETTINGS_DEFAULT_CONNECTIONS) != 0)
+        if (differs && own[0] != '\0' && strcmp(own, SETTINGS_DEFAULT_QUEUES) != 0)
             text_append(&text, "%s%s", text.length > 0 ? ", " : "", own);
     }
 }

@@ -60,7 +60,7 @@ void comparison_release(struct comparison *comparison);
 /* "2 worse, 1 better, 30 same, 4 unsure; …". The caller frees it; NULL: no memory. */
 char *comparison_summary(const struct comparison *comparison);
 
-/* "pageable, 8 connections": the settings in which the points of the comparison differ. */
+/* "pageable, 8 queues": the settings in which the points of the comparison differ. */
 void comparison_settings(const struct comparison *comparison, const json_t *point, char *out,
                          size_t size);
 

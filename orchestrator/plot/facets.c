@@ -106,7 +106,7 @@ static void append_settings(struct text *out, const struct facets *facets, size_
     const struct series_row *row = series(facets, number);
     for (size_t s = 0; s < SETTINGS_IDS; s++) {
         const char *text = row->texts[s];
-        bool usual = strcmp(text, SETTINGS_DEFAULT_CONNECTIONS) == 0;
+        bool usual = strcmp(text, SETTINGS_DEFAULT_QUEUES) == 0;
         if (!facets->table->varies[s] || !*text || (usual && !(shared && facets->mask & 1u << s)) ||
             is_shared(facets, facets->panel_of[number], s) != shared)
             continue;

@@ -208,7 +208,7 @@ static void title_text(const struct series_table *table, const struct series_row
     int used = snprintf(title, size, "%s", name);
     for (size_t s = 0; s < SETTINGS_IDS && (size_t)used < size; s++)
         if (table->varies[s] && row->texts[s][0] != '\0' &&
-            strcmp(row->texts[s], SETTINGS_DEFAULT_CONNECTIONS) != 0 &&
+            strcmp(row->texts[s], SETTINGS_DEFAULT_QUEUES) != 0 &&
             !(brief && is_usual(row->texts[s])))
             used += snprintf(title + used, size - (size_t)used, ", %s", row->texts[s]);
 }

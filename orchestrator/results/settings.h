@@ -30,13 +30,13 @@ const char *settings_text(const json_t *point, const struct option_row *row, boo
 
 #define SETTINGS_FIGURE_BYTES 64
 
-/* "pageable", "no sync", "8 connections", "1.375 MiB each way", and for OPTION_RATE what was asked;
+/* "pageable", "no sync", "8 queues", "1.375 MiB each way", and for OPTION_RATE what was asked;
  * "" where a record has none, or where it makes no difference. Texts that differ belong to settings
  * that differ, and the other way round but for settings that change nothing. */
 void settings_figure_text(const json_t *point, enum option_id id, char text[SETTINGS_FIGURE_BYTES]);
 
 /* What a title leaves out. */
-#define SETTINGS_DEFAULT_CONNECTIONS "default connections"
+#define SETTINGS_DEFAULT_QUEUES "default queues"
 
 /* All settings as one text: points with the same one are the same point. ignored: settings that
  * make no difference, as bits 1 << enum option_id. The caller frees it; NULL: no memory. */

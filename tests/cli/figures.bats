@@ -43,8 +43,8 @@ P
 {"threads": 8}
 P
   draws latency r.jsonl
-  shows 'offered rate (iterations/s)' 'threads 1×4, poisson arrivals' 'threads 1×8, constant arrivals' \
-    'Not drawn: 1 without a rate or a latency (threads 1×8)'
+  shows 'offered rate (iterations/s)' 'threads 1×4, poisson arrivals' 'threads 1×8, constant arrivals'
+  grep -qF 'Not drawn: 1 without a rate or a latency (threads 1×8)' a.gp
   grep -q '^900.5 ' a.gp
   grep -qx 'n_series = 2' a.gp
 }
@@ -114,8 +114,8 @@ P
 P
   draws throughput r.jsonl
   shows 'Served rate by offered rate' 'offered rate (iterations/s)' 'served rate (iterations/s)' \
-    'threads 1×4' 'threads 1×8' 'served = offered' \
-    'Not drawn: 1 without a rate or a number (threads 1×8)'
+    'threads 1×4' 'threads 1×8' 'served = offered'
+  grep -qF 'Not drawn: 1 without a rate or a number (threads 1×8)' a.gp
   grep -qx 'n_series = 2' a.gp
   grep -qx 'ideal_slope = 1' a.gp
   grep -qx '900.5 640 0.64' a.gp
@@ -443,10 +443,10 @@ P
   needs_gnuplot
   file r.jsonl <<'P'
 {"threads": 64, "launch": "graph", "connections": 16, "connections_default": false, "schedule": "block"}
-{"threads": 64, "launch": "graph", "connections": 32, "connections_default": false, "bind": "none"}
+{"threads": 64, "connections": 32, "connections_default": false, "bind": "none"}
 P
   draws throughput r.jsonl --width 84mm
-  shows '>threads, 16 connections, schedule block, bind near<' '>threads, 32 connections, '
+  shows '>threads, graph launch, 16 queues, schedule block, bind near<' '>threads, stream launch, 32 queues, '
   hides 'font-size="7.00"'
   draws throughput r.jsonl
   grep -q 'font-size="7.50"' a.svg
@@ -513,10 +513,10 @@ P
   draws phases r.jsonl
   diff - <(grep '^labels' a.gp) <<'L'
 labels[1] = 'threads 1×2, bind near, 9 kernels'
-labels[2] = 'threads 1×64, graph launch, 16 connections, …, bind near, …'
-labels[3] = 'threads 1×64, graph launch, 16 connections, …, bind none, …'
-labels[4] = 'threads 1×3, graph launch, 32 connections, schedule block, …'
-labels[5] = 'threads 1×64, graph launch, 32 connections, …'
+labels[2] = 'threads 1×64, graph launch, 16 queues, …, bind near, …'
+labels[3] = 'threads 1×64, graph launch, 16 queues, …, bind none, …'
+labels[4] = 'threads 1×3, graph launch, 32 queues, schedule block, …'
+labels[5] = 'threads 1×64, graph launch, 32 queues, schedule block, …'
 L
   # A name alone that is too long is cut at its end.
   file r.jsonl </dev/null
@@ -558,7 +558,7 @@ of_memories() {
   grep -qx "panel_titles\[2\] = 'pageable, sync'" a.gp
   # The legend has one entry for both panels, and what differs within one.
   grep -qx 'n_legend = 6' a.gp
-  shows pinned 'pageable, sync' threads+mps 'threads, 32 connections'
+  shows pinned 'pageable, sync' threads+mps 'threads, 32 queues'
   hides 'threads, pinned'
   draws throughput r.jsonl --width 84mm
   # Eight have one panel.

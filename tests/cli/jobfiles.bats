@@ -171,12 +171,12 @@ J
 3	threads 1×2, pinned, 20 kernels
 4	threads 1×2, pageable, 20 kernels
 5	threads 1×2, pageable, no sync, 20 kernels
-6	threads 1×2, pageable, graph, 2 connections, block, bind none, 20 kernels
-7	threads 1×2, pageable, graph, 32 connections, block, bind none, 20 kernels
-8	processes+mps 2×1, pageable, graph, 2 connections, block, bind none, 20 kernels
-9	processes+mps 2×1, pageable, graph, 2 connections, 50% threads, block, bind none, 20 kernels
-10	processes+mps 2×1, pageable, graph, 32 connections, block, bind none, 20 kernels
-11	processes+mps 2×1, pageable, graph, 32 connections, 50% threads, block, bind none, 20 kernels
+6	threads 1×2, pageable, graph, 2 queues, block, bind none, 20 kernels
+7	threads 1×2, pageable, graph, 32 queues, block, bind none, 20 kernels
+8	processes+mps 2×1, pageable, graph, 2 queues, block, bind none, 20 kernels
+9	processes+mps 2×1, pageable, graph, 2 queues, 50% threads, block, bind none, 20 kernels
+10	processes+mps 2×1, pageable, graph, 32 queues, block, bind none, 20 kernels
+11	processes+mps 2×1, pageable, graph, 32 queues, 50% threads, block, bind none, 20 kernels
 LIST
   expect 0 "$MPSWEEP" sweep small.job --list --memory pinned --launch stream --connections default \
     --schedule auto --bind near --active-thread-percentage default

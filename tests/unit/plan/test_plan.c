@@ -200,12 +200,12 @@ static void descriptions_show_what_differs(void **state)
     set(OPTION_SCHEDULE, "block");
     make_plan();
     point_describe(&plan.points[0], text, sizeof text);
-    assert_string_equal(text, "hybrid 8×2, pageable, no sync, 32 connections, block");
+    assert_string_equal(text, "hybrid 8×2, pageable, no sync, 32 queues, block");
     set(OPTION_KERNELS, "1");
     set(OPTION_CONNECTIONS, "1");
     make_plan();
     point_describe(&plan.points[0], text, sizeof text);
-    assert_string_equal(text, "hybrid 8×2, pageable, no sync, 1 connection, block, 1 kernel");
+    assert_string_equal(text, "hybrid 8×2, pageable, no sync, 1 queue, block, 1 kernel");
     set(OPTION_KERNELS, "220");
     set(OPTION_CONNECTIONS, "32");
     set(OPTION_ACTIVE_THREAD_PERCENTAGE, "30/default");
@@ -213,7 +213,7 @@ static void descriptions_show_what_differs(void **state)
     set(OPTION_MEMORY_LIMIT, "512M/2048M");
     make_plan();
     point_describe(&plan.points[0], text, sizeof text);
-    assert_string_equal(text, "hybrid 8×2, pageable, no sync, 32 connections, 30/default% threads, "
+    assert_string_equal(text, "hybrid 8×2, pageable, no sync, 32 queues, 30/default% threads, "
                               "priority 1, memory limit 512M/2G, block");
 }
 
