@@ -1,4 +1,4 @@
-# The measured rate beside every ceiling of each point: one row per point.
+# The measured rate beside the ceiling that binds each point and the next one: one row per point.
 #
 #     mpsweep plot results.jsonl --figure ceilings -o data.gp
 #     gnuplot -c ceilings.gp data.gp picture.svg        (or .png, .pdf)
@@ -12,11 +12,12 @@ while (strlen(folder) > 0 && folder[strlen(folder):] ne '/') {
 }
 load data
 
-# Colours come round after six; shapes distinguish them. Where a ceiling binds it is a bar.
+# Where a ceiling binds it is a bar. Colours come round after six. There are fourteen shapes beside
+# the dot of what was measured: two rare ceilings share theirs with others of other colours.
 array colours[6] = ['#D55E00', '#0072B2', '#009E73', '#CC79A7', '#E69F00', '#56B4E9']
-array hollow_shapes[5] = [8, 4, 12, 10, 14]
+array shapes[16] = [8, 4, 12, 10, 14, 6, 2, 11, 9, 1, 5, 13, 15, 3, 1, 5]
 colour(k) = colours[(marks[k] - 1) % 6 + 1]
-hollow_shape(k) = hollow_shapes[((marks[k] - 1) + (marks[k] - 1) / 6) % 5 + 1]
+shape(k) = shapes[(marks[k] - 1) % 16 + 1]
 legend_form = 'points'
 n_entries = n_names + 1
 array entries[n_entries]
@@ -28,7 +29,7 @@ entry_shapes[1] = 7
 do for [k = 1:n_names] {
     entries[k + 1] = names[k]
     entry_colours[k + 1] = colour(k)
-    entry_shapes[k + 1] = hollow_shape(k)
+    entry_shapes[k + 1] = shape(k)
 }
 binding_longest = 0
 do for [i = 1:n_rows] {
@@ -74,7 +75,7 @@ do for [i = 1:n_rows] {
 }
 
 plot for [k = 1:n_names] $ceilings using ($3 == k && $4 == 0 ? $2 : NaN):1 with points \
-         linecolor rgb colour(k) linewidth 1.2 pointtype hollow_shape(k) pointsize 0.7 notitle, \
+         linecolor rgb colour(k) linewidth 1.2 pointtype shape(k) pointsize 0.7 notitle, \
      $measured using 2:1:3:4 with xerrorbars linecolor rgb '#000000' linewidth 1.2 pointtype 7 \
          pointsize 0.55 notitle
 unset output

@@ -1,5 +1,5 @@
 /*
- * What was measured beside every ceiling of each point, with the binding one named: a roofline of
+ * What was measured beside the ceiling that binds each point, and the next one: a roofline of
  * layouts. The ceilings are those of `mpsweep explain --format json`.
  */
 #include "orchestrator/plot/internal.h"
@@ -12,13 +12,13 @@
 #include "orchestrator/explain/set.h"
 #include "orchestrator/plot/series.h"
 
-/* A row shows the ceilings up to this factor above the one that binds. */
+/* A row shows the next ceiling up to this factor above the one that binds. */
 #define FAR_AWAY 10.0
 
 #define NAMES_MAX 16 /* what the script has marks for */
 
 /* Ceilings in the order of their marks, so that each looks the same in every figure; the first six
- * differ in colour. Those of other names follow. */
+ * differ in colour, the first fourteen in shape. Those of other names follow. */
 static const char *const marked[] = {
     "workers",        "process-launch", "gpu-launch",  "arithmetic",   "queues",  "cpus",
     "copy-both",      "copy-in",        "copy-out",    "time-slicing", "polling", "staging",
@@ -52,21 +52,43 @@ static bool is_ceiling(const json_t *ceiling)
     return number_at(ceiling, "ips") > 0 && name_of(ceiling)[0] != '\0';
 }
 
+static bool binds(const json_t *ceiling)
+{
+    return json_is_true(json_object_get(ceiling, "binding"));
+}
+
 static double binding_ips(const json_t *point)
 {
     size_t index;
     const json_t *ceiling;
     json_array_foreach(ceilings_of(point), index, ceiling)
     {
-        if (is_ceiling(ceiling) && json_is_true(json_object_get(ceiling, "binding")))
+        if (is_ceiling(ceiling) && binds(ceiling))
             return number_at(ceiling, "ips");
     }
     return 0;
 }
 
-static bool is_near(const json_t *ceiling, double binds)
+/* The lowest of the ceilings that do not bind, which may be below the one that does; NULL: there is
+ * none, or it is far away. Marks of all would hide each other. */
+static const json_t *next_ceiling(const json_t *point)
 {
-    return is_ceiling(ceiling) && (binds <= 0 || number_at(ceiling, "ips") <= FAR_AWAY * binds);
+    size_t index;
+    const json_t *ceiling, *next = NULL;
+    double binding = binding_ips(point);
+    json_array_foreach(ceilings_of(point), index, ceiling)
+    {
+        if (is_ceiling(ceiling) && !binds(ceiling) &&
+            (next == NULL || number_at(ceiling, "ips") < number_at(next, "ips")))
+            next = ceiling;
+    }
+    bool is_far = next != NULL && binding > 0 && number_at(next, "ips") > FAR_AWAY * binding;
+    return is_far ? NULL : next;
+}
+
+static bool is_drawn(const json_t *point, const json_t *ceiling)
+{
+    return is_ceiling(ceiling) && (binds(ceiling) || ceiling == next_ceiling(point));
 }
 
 static bool has_ceiling(const json_t *point)
@@ -112,7 +134,7 @@ static void collect_names(const struct series_table *table, struct names *names)
         json_array_foreach(ceilings_of(table->rows[i].point), index, ceiling)
         {
             const char *name = name_of(ceiling);
-            if (is_near(ceiling, binding_ips(table->rows[i].point)) && names->count < NAMES_MAX &&
+            if (is_drawn(table->rows[i].point, ceiling) && names->count < NAMES_MAX &&
                 name_place(names, name) == names->count) {
                 names->marks[names->count] = mark_of(ceiling, names->count);
                 names->at[names->count++] = name;
@@ -133,10 +155,9 @@ static void write_ceilings(FILE *file, const struct series_table *table, const s
         {
             size_t place = name_place(names, name_of(ceiling));
             double ips = number_at(ceiling, "ips");
-            if (!is_near(ceiling, binding_ips(table->rows[i].point)) || place == names->count)
+            if (!is_drawn(table->rows[i].point, ceiling) || place == names->count)
                 continue;
-            bool binds = json_is_true(json_object_get(ceiling, "binding"));
-            fprintf(file, "%zu %.6g %zu %d\n", i + 1, ips, place + 1, binds ? 1 : 0);
+            fprintf(file, "%zu %.6g %zu %d\n", i + 1, ips, place + 1, binds(ceiling) ? 1 : 0);
             *least = fmin(*least, ips);
             *most = fmax(*most, ips);
         }
@@ -173,17 +194,17 @@ static void write_binding(FILE *file, const struct series_table *table, const st
         const json_t *ceiling;
         json_array_foreach(ceilings_of(point), index, ceiling)
         {
-            if (json_is_true(json_object_get(ceiling, "binding")))
+            if (binds(ceiling))
                 name = name_of(ceiling);
         }
         plot_write_item(file, "binding", i + 1, name);
-        double binds = binding_ips(point);
+        double binding = binding_ips(point);
         double measured = number_at(point, "throughput_ips");
         size_t place = name_place(names, name);
-        bool drawn = binds > 0 && place < names->count;
-        fprintf(file, "reached[%zu] = %.4g\n", i + 1, binds > 0 ? measured / binds : 0.0);
+        bool drawn = binding > 0 && place < names->count;
+        fprintf(file, "reached[%zu] = %.4g\n", i + 1, binding > 0 ? measured / binding : 0.0);
         fprintf(file, "measured_ips[%zu] = %.6g\nbar_ips[%zu] = %.6g\nbar_name[%zu] = %zu\n", i + 1,
-                measured, i + 1, drawn ? binds : 0.0, i + 1, place + 1);
+                measured, i + 1, drawn ? binding : 0.0, i + 1, place + 1);
     }
 }
 
@@ -270,9 +291,10 @@ enum status plot_ceilings_write(const struct results *results, const char *path,
     static const struct series_figure figure = {
         .name = "ceilings",
         .title = "Measured throughput and what it could reach",
-        .notes = "Dot: measured, with its 95% confidence interval. Bar: the ceiling that binds, "
-                 "named on the right with the share of it that was reached. Ceilings more than ten "
-                 "times as high are left out. ",
+        .notes =
+            "Dot: measured, with its 95% confidence interval. Bar: the ceiling that binds, "
+            "named on the right with the share of it that was reached. Mark: the lowest of the "
+            "other ceilings, where it is at most ten times as high; the rest are left out. ",
         .needed = "with ceilings in the explanations",
         .missing = "without ceilings",
         .take = take,

@@ -308,7 +308,7 @@ P
   file r.jsonl <<<'{}'
   for order in . reverse; do
     jq -nc '[{id: 0, ceilings: [
-      {name: "other", ips: 1100}, {name: "queues", title: "hardware queues", ips: 1200, binding: true},
+      {name: "other", ips: 9000}, {name: "queues", title: "hardware queues", ips: 1200, binding: true},
       {name: "arithmetic", title: "arithmetic", ips: 1300}]
       | '$order'}]' >e.json
     draws ceilings r.jsonl --explained e.json
@@ -320,6 +320,33 @@ P
   [ "$(wc -l <kinds)" -ge 16 ]
   diff <(sort kinds) <(sed -n '/marked\[\] = /,/};/p' "$MPSWEEP_SOURCE_DIR/orchestrator/plot/ceilings.c" |
     grep -o '"[a-z-]*"' | tr -d '"' | sort)
+  # As many shapes as gnuplot has beside the dot, and no third ceiling of one.
+  sed -n 's/^array shapes\[16\] = \[\(.*\)\]$/\1/p' "$MPSWEEP_SOURCE_DIR/plots/ceilings.gp" | tr -d ' ' | tr , '\n' >shapes
+  [ "$(head -14 shapes | sort -nu | tr '\n' ' ')" = '1 2 3 4 5 6 8 9 10 11 12 13 14 15 ' ]
+  [ "$(wc -l <shapes)" -eq 16 ]
+  [ "$(sort shapes | uniq -c | sort -n | awk 'END { print $1 }')" -eq 2 ]
+}
+
+@test "ceilings: beside the one that binds stands the lowest of the others alone" {
+  needs_gnuplot
+  file r.jsonl <<'P'
+{"throughput_ips": 900}
+{"threads": 2, "throughput_ips": 900}
+{"threads": 3, "throughput_ips": 900}
+P
+  jq -nc '[[1500, 1200], [800, 3000], [11000, 12000]] | [to_entries[] | {id: .key, ceilings: [
+    {name: "cpus", title: "CPUs", ips: .value[0]}, {name: "queues", title: "queues", ips: 1000, binding: true},
+    {name: "arithmetic", title: "arithmetic", ips: .value[1]}]}]' >e.json
+  draws ceilings r.jsonl --explained e.json
+  # It may be below the one that binds; far above that it is left out.
+  diff - <(sed -n '/^\$ceilings/,/^EOD/p' a.gp | sed '1d;$d') <<'C'
+1 1000 1 1
+1 1200 2 0
+2 800 3 0
+2 1000 1 1
+3 1000 1 1
+C
+  grep -qF 'Mark: the lowest of the other ceilings' a.gp
 }
 
 @test "ceilings: fields of any type, more names than marks" {
@@ -338,9 +365,11 @@ J
   jq -nc '[{id: 0, ceilings: [{name: "far", ips: 9000}]}, {id: 1, ceilings: [{name: "high", ips: 1e12}]}]' >far.json
   draws ceilings r.jsonl --explained far.json
   hides '>10000<'
-  jq -nc '[{id: 0, ceilings: [range(40) | {name: "c\(.)", ips: (100 + .), binding: (. == 39)}]}]' >e.json
+  file r.jsonl <<<"$(for i in {1..40}; do echo "{\"threads\": $i}"; done)"
+  jq -nc '[range(40) | {id: ., ceilings: [{name: "c\(.)", ips: (100 + .), binding: true}]}]' >e.json
   draws ceilings r.jsonl --explained e.json
   shows c0 c15 c39
+  grep -qx 'n_names = 16' a.gp
 }
 
 # gate NAME [X]: a probe whose arms are their own controls, with two arms of a series.
