@@ -53,8 +53,8 @@ unset xlabel
 unset tics
 unset border
 unset grid
-set label 1 'lines: the median of 50 searches; bars: down to the worst tenth' at screen 0.5,0.035 center \
-    font ',9' textcolor rgb '#555555'
+set label 1 'lines: the median of 50 searches; bars: down to the worst tenth; the vertical axes differ' \
+    at screen 0.5,0.035 center font ',9' textcolor rgb '#555555'
 set key at screen 0.5,0.13 center center horizontal maxrows 1 samplen 3.5 width 1 font ',10'
 set yrange [0:1]
 plot for [s = 1:4] NaN with linespoints linecolor rgb colours[s] pointtype shapes[s] pointsize 0.6 \

@@ -98,3 +98,9 @@ found() {
   grep -qx 'usage: searches.gp EVALUATION, a readable file of tests/accuracy/evaluate' err
   [ ! -s out ]
 }
+
+@test "the figure of the searches shows what its lines are, and that its axes differ" {
+  needs_gnuplot
+  expect 0 "$MPSWEEP_SOURCE_DIR/tests/accuracy/searches.gp" "$MPSWEEP_SOURCE_DIR/docs/results/evaluation.txt"
+  grep -qF 'lines: the median of 50 searches; bars: down to the worst tenth; the vertical axes differ' out
+}
