@@ -32,6 +32,13 @@ documents() { ls "$MPSWEEP_SOURCE_DIR"/{README,CHANGELOG,CONTRIBUTING}.md "$MPSW
   [ $count -gt 100 ]
 }
 
+@test "every figure has a text for readers who do not see it" {
+  local files
+  mapfile -t files < <(documents)
+  [ "$(cat "${files[@]}" | grep -c '^!\[')" -gt 20 ]
+  absent '!\[ *\]' "${files[@]}"
+}
+
 @test "the index names every page, and README stays short" {
   local page docs=$MPSWEEP_SOURCE_DIR/docs
   for page in "$docs"/*.md; do
