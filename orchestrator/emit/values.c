@@ -326,16 +326,14 @@ static void put_record(json_t *values, const struct deployment *deployment)
                                          OPTION_BIND};
     const json_t *point = deployment->request->point, *header = deployment->request->header;
     const json_t *latency = json_object_get(point, "latency_us");
-    double interval = number_at(point, "ci95_rel");
     double p50 = number_at(latency, "p50"), p99 = number_at(latency, "p99");
-    char text[SETTING_KEY_BYTES];
+    char text[SETTING_KEY_BYTES], half[POINT_HALF_BYTES];
     put_number(values, "point", integer_at(point, "id"));
     put_known(values, "layout_name", point, "layout");
     put_text(values, "workload", text_at(point, "workload"));
     text_number(number_at(point, "throughput_ips"), text, sizeof text);
     put_text(values, "throughput", text);
-    snprintf(text, sizeof text, "%.1f", 100 * interval);
-    put_text(values, "interval", isnan(interval) ? "" : text);
+    put_text(values, "interval", point_half_width(point, half));
     put_number(values, "rounds", (int64_t)json_array_size(json_object_get(point, "rounds")));
     put_rate(values, json_object_get(point, "rate"));
     put_text(values, "status", text_at(point, "status"));

@@ -51,10 +51,19 @@ bool report_limit_of(const struct report_file *file, const json_t *point, struct
     return *out->title;
 }
 
-static void write_percent(FILE *out, const char *before, double share)
+static void write_half_width(FILE *out, const json_t *point)
+{
+    char half[POINT_HALF_BYTES];
+    if (point_is_measured(point) && *point_half_width(point, half))
+        fprintf(out, "<td>±%s</td>", half);
+    else
+        fputs("<td>–</td>", out);
+}
+
+static void write_percent(FILE *out, double share)
 {
     if (isfinite(share))
-        fprintf(out, "<td>%s%.1f%%</td>", before, 100.0 * share);
+        fprintf(out, "<td>%.1f%%</td>", 100.0 * share);
     else
         fputs("<td>–</td>", out);
 }
@@ -69,11 +78,11 @@ static void write_point(FILE *out, const struct report_file *file, const json_t 
     fprintf(out, "<td>%" JSON_INTEGER_FORMAT "</td>", integer_at(point, "id"));
     html_element(out, "th scope=\"row\"", report_label(point, label));
     html_number(out, "td", measured ? number_at(point, "throughput_ips") : NAN);
-    write_percent(out, "±", measured ? number_at(point, "ci95_rel") : NAN);
+    write_half_width(out, point);
     html_number(out, "td", number_at(json_object_get(point, "latency_us"), "p99") / 1e3);
     html_number(out, "td", limit.ips);
     html_element(out, "td class=\"text\"", *limit.title ? limit.title : "–");
-    write_percent(out, "", limit.reached);
+    write_percent(out, limit.reached);
     html_element(out, "td class=\"text status\"",
                  measured ? text_at(point, "status") : point_failure(point, failure));
     char *command = report_command_of(file, point);

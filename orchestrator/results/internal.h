@@ -14,10 +14,6 @@ void table_print_gpus(FILE *out, const json_t *points);
 #define TABLE_REMARK 1400
 const char *table_remark(const json_t *point, char text[TABLE_REMARK]);
 
-/* A share in percent, upwards in the third digit: what is above the goal must not read as the goal.
- * Whole percents from 100 on. */
-double table_percent_up(double share);
-
 /* Where points have one round, a line that their intervals are of one set of processes. */
 void table_print_rounds(FILE *out, const json_t *points);
 

@@ -50,6 +50,25 @@ void point_name(const json_t *point, char text[POINT_TEXT_BYTES])
              point_shape(point, shape));
 }
 
+/* Whole percents from 100 on. */
+static double percent_up(double share)
+{
+    double percent = 100.0 * share;
+    double unit = pow(10.0, fmin(floor(log10(percent)) - 2.0, 0.0));
+    return percent > 0.0 ? ceil(percent / unit - 1e-6) * unit : 0.0;
+}
+
+const char *point_half_width(const json_t *point, char text[POINT_HALF_BYTES])
+{
+    double half = number_at(point, "ci95_rel");
+    *text = '\0';
+    if (isfinite(half) && strcmp(text_at(point, "status"), "unconverged") == 0)
+        snprintf(text, POINT_HALF_BYTES, "%.10g%%", percent_up(half));
+    else if (isfinite(half))
+        snprintf(text, POINT_HALF_BYTES, "%.1f%%", 100.0 * half);
+    return text;
+}
+
 /* From here on the factors down and up are no longer alike. */
 #define WIDE_REL 0.2
 
@@ -58,10 +77,10 @@ const char *point_interval(const json_t *point, const json_t *winner,
 {
     double half = number_at(point, "ci95_rel"), ips = number_at(point, "throughput_ips");
     double low = ips * exp(-half), high = ips * exp(half);
-    char from[32], to[32];
+    char from[32], to[32], width[POINT_HALF_BYTES];
     *text = '\0';
     if (isfinite(half) && half <= WIDE_REL)
-        snprintf(text, POINT_INTERVAL_BYTES, "±%.1f%%", 100.0 * half);
+        snprintf(text, POINT_INTERVAL_BYTES, "±%s", point_half_width(point, width));
     if (!isfinite(half) || half <= WIDE_REL)
         return text;
     /* Its value may be of another objective. */

@@ -30,7 +30,13 @@ const char *point_shape(const json_t *point, char text[POINT_SHAPE_BYTES]);
  */
 double point_cpus_in_use(const json_t *point);
 
-/* The 95% interval of its throughput: "±9.5%"; of a wide one the ends, "1255 to 12358"; "" where
+/* Half of the 95% interval of its throughput, "9.5%"; "" where none is known. Of an unconverged
+ * point rounded up, in the third digit: what is above the goal must not read as the goal. Returns
+ * text. */
+#define POINT_HALF_BYTES 32
+const char *point_half_width(const json_t *point, char text[POINT_HALF_BYTES]);
+
+/* That interval: "±9.5%"; of a wide one the ends, "1255 to 12358"; "" where
  * none is known. The ends are those of `winner`, of a search for throughput, if it is this point
  * (NULL: none); else they are a factor down and up, since rates are above 0. Returns text. */
 #define POINT_INTERVAL_BYTES 72

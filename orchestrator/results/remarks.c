@@ -53,13 +53,6 @@ static void add_stalled(struct text *text, const json_t *stalled)
 #define HOPELESS_S 600.0
 #define HOPELESS_ROUNDS 50.0
 
-double table_percent_up(double share)
-{
-    double percent = 100.0 * share;
-    double unit = pow(10.0, fmin(floor(log10(percent)) - 2.0, 0.0));
-    return percent > 0.0 ? ceil(percent / unit - 1e-6) * unit : 0.0;
-}
-
 /* Whether a warning of the point has that value in a field. */
 static bool has(const json_t *point, const char *field, const char *value)
 {
@@ -76,12 +69,13 @@ static void add_unconverged_closed(struct text *text, const json_t *point)
     const json_t *rounds = json_object_get(point, "rounds");
     const json_t *interval = json_object_get(point, "interval");
     double reached = number_at(point, "ci95_rel"), longest = 0.0;
+    char half[POINT_HALF_BYTES];
     for (size_t i = 0; i < json_array_size(rounds); i++)
         longest = fmax(longest, number_at(json_array_get(rounds, i), "seconds"));
     if (isnan(reached))
         text_append(text, "too few iterations for an interval");
     else
-        text_append(text, "±%.10g%%", table_percent_up(reached));
+        text_append(text, "±%s", point_half_width(point, half));
     size_t done = json_array_size(rounds), left = (size_t)integer_at(point, "rounds_left");
     double needed = number_at(interval, "needs_rounds");
     /* The interval is narrow enough: there is another reason. */

@@ -199,20 +199,17 @@ static void add_cpus(struct columns *table, double cpus)
 static void add_numbers(struct columns *table, const struct shown *shown, const json_t *point)
 {
     const json_t *latency = json_object_get(point, "latency_us");
-    double interval = number_at(point, "ci95_rel");
+    char half[POINT_HALF_BYTES];
     if (!latency) {
         for (int i = 0; i < 5 + shown->cpus + shown->fixed; i++)
             columns_cell(table, "-");
         return;
     }
     add_number(table, number_at(point, "throughput_ips"));
-    if (isnan(interval))
-        columns_cell(table, "?");
-    else if (strcmp(text_at(point, "status"), "unconverged") == 0)
-        /* As in the remark. */
-        columns_cell(table, "±%.10g%%", table_percent_up(interval));
+    if (*point_half_width(point, half))
+        columns_cell(table, "±%s", half);
     else
-        columns_cell(table, "±%.1f%%", 100.0 * interval);
+        columns_cell(table, "?");
     add_number(table, number_at(latency, "p50") / 1e3);
     add_number(table, number_at(latency, "p99") / 1e3);
     if (shown->cpus)

@@ -65,14 +65,13 @@ static bool is_better(const struct entry *a, const struct entry *b)
 static void write_best(const struct campaign *campaign, const struct entry *best, size_t others,
                        FILE *out)
 {
-    char what[POINT_DESCRIPTION], text[32];
+    char what[POINT_DESCRIPTION], text[32], half[POINT_HALF_BYTES];
     const char *status = text_at(best->record, "status");
-    double half = number_at(best->record, "ci95_rel");
     point_describe(&campaign->plan.points[integer_at(best->record, "id")], what, sizeof what);
     fprintf(out, "%s: %s iterations/s", what,
             text_number(number_at(best->record, "throughput_ips"), text, sizeof text));
-    if (isfinite(half))
-        fprintf(out, " ±%.1f%%", 100.0 * half);
+    if (*point_half_width(best->record, half))
+        fprintf(out, " ±%s", half);
     fprintf(out, ", p99 %s ms",
             text_number(number_at(json_object_get(best->record, "latency_us"), "p99") / 1e3, text,
                         sizeof text));
@@ -87,14 +86,14 @@ static void write_best(const struct campaign *campaign, const struct entry *best
 static void write_faster(const struct campaign *campaign, const struct entry *best,
                          const struct entry *entry, FILE *out)
 {
-    char what[POINT_DESCRIPTION], text[32];
-    double half = number_at(entry->record, "ci95_rel");
+    char what[POINT_DESCRIPTION], text[32], half[POINT_HALF_BYTES];
+    bool known = *point_half_width(entry->record, half);
     point_describe(&campaign->plan.points[integer_at(entry->record, "id")], what, sizeof what);
     fprintf(out, "%s %s more, %s iterations/s", what,
-            isfinite(half) && entry->low > best->high ? "does" : "may do",
+            known && entry->low > best->high ? "does" : "may do",
             text_number(number_at(entry->record, "throughput_ips"), text, sizeof text));
-    if (isfinite(half))
-        fprintf(out, " ±%.1f%%", 100.0 * half);
+    if (known)
+        fprintf(out, " ±%s", half);
     fprintf(out, ", but is %s\n", text_at(entry->record, "status"));
 }
 

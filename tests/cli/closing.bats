@@ -44,6 +44,10 @@ next() { closing | sed -E 's/^Next /     /' | sed -n "s|^ *\($MPSWEEP $1 .*\)|\1
   closing | grep -qE '^       threads 1×2, .* may do more, 987654321 iterations/s, but is unconverged$'
   with_faster 0.065
   closing | grep -qE '^       threads 1×2, .* does more, 987654321 iterations/s ±6.5%, but is unconverged$'
+  # Rounded as in the table.
+  with_faster 0.56847
+  grep -q '  ±56.9%  .*  unconverged: ±56.9%' table
+  closing | grep -qE '^       threads 1×2, .* 987654321 iterations/s ±56.9%, but is unconverged$'
 }
 
 @test "of those that are faster, but not precise enough, one that surely is comes first" {

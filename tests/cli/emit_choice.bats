@@ -199,8 +199,11 @@ rve.py'
 
 @test "an unconverged point that is asked for: a warning" {
   write_results
-  emit env d --point 1
-  warned 'point 1 is unconverged: its figures are not certain' d/deployment.env
+  add '{"status": "unconverged", "ci95_rel": 0.56847}'
+  emit env d --point 5
+  warned 'point 5 is unconverged: its figures are not certain' d/deployment.env
+  # Rounded as in tables.
+  grep -qF 'iterations/s ±56.9% (95%)' d/README.md
 }
 
 @test "a sweep that is not finished: what is chosen is the best so far" {

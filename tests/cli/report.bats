@@ -55,8 +55,10 @@ row_of() {
 @test "better points that are not taken are named beside the best" {
   needs_gnuplot
   file r.jsonl <<<'{"throughput_ips": 774}
-{"status": "unconverged", "threads": 2, "throughput_ips": 1463}'
+{"status": "unconverged", "threads": 2, "throughput_ips": 1463, "ci95_rel": 0.56847}'
   page r.jsonl
+  # Rounded as in tables.
+  [ "$(row_of 1 | sed -n 4p)" = ±56.9% ]
   holds '<h3>threads 1×1, pinned' \
     '<p>Better, but not taken: point 1, threads 1×2, pinned, with <strong>1463</strong> iterations/s, is unconverged.</p>'
 }

@@ -59,6 +59,31 @@ static const char *interval_of(const char *text, const char *best, char out[POIN
     return out;
 }
 
+static const char *half_of(const char *text, char out[POINT_HALF_BYTES])
+{
+    json_t *point = json_loads(text, 0, NULL);
+    assert_non_null(point);
+    point_half_width(point, out);
+    json_decref(point);
+    return out;
+}
+
+/* It must not read as a goal that it has missed. */
+static void half_an_unconverged_interval_is_rounded_up(void **state)
+{
+    char text[POINT_HALF_BYTES];
+    (void)state;
+    assert_string_equal(half_of("{\"status\": \"ok\", \"ci95_rel\": 0.56847}", text), "56.8%");
+    assert_string_equal(half_of("{\"status\": \"ok\", \"ci95_rel\": 0.00123}", text), "0.1%");
+    assert_string_equal(half_of("{\"status\": \"unconverged\", \"ci95_rel\": 0.56847}", text),
+                        "56.9%");
+    assert_string_equal(half_of("{\"status\": \"unconverged\", \"ci95_rel\": 0.0100001}", text),
+                        "1.01%");
+    assert_string_equal(half_of("{\"status\": \"unconverged\", \"ci95_rel\": 2.301}", text),
+                        "231%");
+    assert_string_equal(half_of("{\"status\": \"unconverged\", \"ci95_rel\": null}", text), "");
+}
+
 /* Plus and minus more than all of it would have an end below 0. */
 static void a_wide_interval_has_its_ends(void **state)
 {
@@ -148,6 +173,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cpus_are_of_all_processes),
         cmocka_unit_test(cpus_have_three_digits),
+        cmocka_unit_test(half_an_unconverged_interval_is_rounded_up),
         cmocka_unit_test(a_wide_interval_has_its_ends),
         cmocka_unit_test(an_open_loop_names_the_duration_that_it_lacks),
         cmocka_unit_test(what_misses_the_goal_does_not_read_as_the_goal),
