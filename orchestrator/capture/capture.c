@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/paths.h"
+#include "common/text.h"
 #include "files/atomic_file.h"
 #include "files/file_name.h"
 #include "orchestrator/campaign/campaign.h"
@@ -206,9 +207,10 @@ static void print_crowd(const struct capture *capture)
     double off = capture_crowd_difference(capture);
     if (!isfinite(off))
         return;
-    char blocks[CAPTURE_BLOCKS_TEXT], notice[160];
-    printf("with %u processes over MPS: replay %.4g/s, program %.4g/s: %+.1f%%, with %s\n",
-           capture->crowd, capture->replay_crowd_ips, capture->program_crowd_ips, 100.0 * off,
+    char blocks[CAPTURE_BLOCKS_TEXT], replay[32], program[32], notice[160];
+    printf("with %u processes over MPS: replay %s/s, program %s/s: %+.1f%%, with %s\n",
+           capture->crowd, text_number(capture->replay_crowd_ips, replay, sizeof replay),
+           text_number(capture->program_crowd_ips, program, sizeof program), 100.0 * off,
            capture_blocks(capture, blocks));
     if (fabs(off) <= ALIKE_REL)
         return;

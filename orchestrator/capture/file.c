@@ -42,10 +42,11 @@ static void put_crowd(FILE *out, const struct capture *capture)
               out);
         return;
     }
+    char blocks[CAPTURE_BLOCKS_TEXT], program[32], replay[32];
     fprintf(out,
-            "# with %u processes over MPS the program does %.4g/s, this workload %.4g/s: %+.1f%%\n",
-            capture->crowd, capture->program_crowd_ips, capture->replay_crowd_ips, 100.0 * off);
-    char blocks[CAPTURE_BLOCKS_TEXT];
+            "# with %u processes over MPS the program does %s/s, this workload %s/s: %+.1f%%\n",
+            capture->crowd, text_number(capture->program_crowd_ips, program, sizeof program),
+            text_number(capture->replay_crowd_ips, replay, sizeof replay), 100.0 * off);
     fprintf(out,
             "# Kernels have %s, with which they leave each other\n"
             "# of the GPU what the program's do, as far as that can be; all compute.\n",

@@ -175,7 +175,7 @@ enum status trace_write_figure(const struct trace *trace, const char *path)
 
 void trace_print(const struct trace *trace)
 {
-    char what[POINT_DESCRIPTION];
+    char what[POINT_DESCRIPTION], plain[32], traced[32];
     const char *print = options_text(trace->options, OPTION_TRACE_PRINT);
     if (strcmp(print, "gpu-trace") == 0)
         listing_print_gpu(stdout, &trace->timeline);
@@ -188,7 +188,9 @@ void trace_print(const struct trace *trace)
            trace->session.emulated ? " [emulated: no real numbers]" : "");
     summary_print(stdout, &trace->timeline, &trace->summary);
     if (isfinite(slowdown_rel(trace)))
-        printf("tracing: %.4g iterations/s without, %.4g with: %.1f%% %s\n", trace->plain_ips,
-               trace->traced_ips, fabs(100.0 * slowdown_rel(trace)),
+        printf("tracing: %s iterations/s without, %s with: %.1f%% %s\n",
+               text_number(trace->plain_ips, plain, sizeof plain),
+               text_number(trace->traced_ips, traced, sizeof traced),
+               fabs(100.0 * slowdown_rel(trace)),
                slowdown_rel(trace) < 0 ? "faster, which is chance" : "slower");
 }

@@ -131,6 +131,12 @@ more_blocks() {
   grep -qE '^# with 4 processes over MPS the program does [0-9.]+/s, this workload [0-9.]+/s: ' mine.job
 }
 
+@test "rates have no exponent, as in tables" {
+  CROWD=2 record 0 out:64
+  grep -q '^with 2 processes over MPS: replay ' out
+  absent '[0-9]e+' out mine.job
+}
+
 # What holds processes up beside each other is their host.
 same_blocks() {
   rm -f mine.job

@@ -157,6 +157,10 @@ says_of_point() {
     grep -qE -e "$words" out || fail "not there: $words" "$(cat out)"
   done
   [ ! -s err ]
+  # Rates have no exponent, as in tables.
+  expect 0 "$MPSWEEP" trace --device emulated --kernels 1 --bytes 1K --duration 0.1 -q -l threads:4
+  grep -q '^tracing: ' out
+  absent '[0-9]e+' out
 }
 
 @test "more than there is room for: a shorter trace without holes, and that is reported" {
