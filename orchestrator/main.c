@@ -372,13 +372,21 @@ static int end_output(int result)
                              reason ? strerror(reason) : ""));
 }
 
+/* A closed standard descriptor would be given to the next file opened, and what is printed would go
+ * there. Standard output stays one that cannot be written: what it lacks is an error. */
+static bool open_closed(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 &&
+            open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR) < 0)
+            return false;
+    return true;
+}
+
 int main(int argc, char **argv)
 {
-    /* A closed standard descriptor would be given to the next file opened, and what is printed
-     * would go there. */
-    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0)
-            return EXIT_BAD_SETUP;
+    if (!open_closed())
+        return EXIT_BAD_SETUP;
     /* A reader that goes away, or a full disk under a size limit, is an error of the write. */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);

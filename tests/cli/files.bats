@@ -329,13 +329,29 @@ another() {
 
 @test "closed standard descriptors: the file holds results and nothing else" {
   local status=0
-  "$MPSWEEP" sweep "${TINY[@]}" -l threads:1,2 -o no-out.jsonl >&- 2>err 3>&- || status=$?
-  [ $status -eq 0 ]
+  "$MPSWEEP" sweep "${TINY[@]}" -l threads:1,2 -o no-out.jsonl -q >&- 2>err 3>&- || status=$?
+  [ $status -eq 1 ]
+  says "cannot write standard output: Bad file descriptor"
   assert_complete no-out.jsonl 2 0
+  status=0
   "$MPSWEEP" sweep "${TINY[@]}" -l threads:1,2 -l processes+mps:2 -o none.jsonl <&- >&- 2>&- 3>&- ||
     status=$?
-  [ $status -eq 0 ]
+  [ $status -eq 1 ]
   assert_complete none.jsonl 3 0
+}
+
+@test "closed standard output is an error of what is to be printed there, and of that alone" {
+  local status=0
+  "$MPSWEEP" version >&- 2>err 3>&- || status=$?
+  [ $status -eq 1 ]
+  says "cannot write standard output: Bad file descriptor"
+  cp "$MPSWEEP_SOURCE_DIR/tests/data/emulated-sample.jsonl" r.jsonl
+  status=0
+  "$MPSWEEP" export r.jsonl >&- 2>err 3>&- || status=$?
+  [ $status -eq 1 ]
+  says "cannot write standard output: Bad file descriptor"
+  "$MPSWEEP" plot r.jsonl -o figure.gp >&- 2>err 3>&-
+  [ ! -s err ]
 }
 
 @test "standard output that takes nothing is an error" {
