@@ -277,6 +277,15 @@ size_t results_missing_points(const struct results *results)
     return !part && planned > (json_int_t)count ? (size_t)planned - count : 0;
 }
 
+enum status results_refuse_probes(const struct results *results, const char *path)
+{
+    if (json_array_size(results->points) > 0 || json_array_size(results->probes) == 0)
+        return STATUS_OK;
+    return status_set(STATUS_USAGE,
+                      "'%s' holds probes, and no points: 'mpsweep plot FILE -o IMAGE' draws them",
+                      path);
+}
+
 void results_release(struct results *results)
 {
     json_decref(results->header);

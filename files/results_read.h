@@ -59,4 +59,7 @@ bool results_is_cut_tuning(const struct results *results);
  * to measure a part of it. */
 size_t results_missing_points(const struct results *results);
 
+/* For commands that are about points: STATUS_USAGE of a file that has probes instead. */
+enum status results_refuse_probes(const struct results *results, const char *path);
+
 void results_release(struct results *results);

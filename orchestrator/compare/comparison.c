@@ -399,6 +399,10 @@ enum status comparison_make(const char *base_path, const char *change_path, doub
     if (status == STATUS_OK)
         status = results_load(change_path, fields_of_comparisons, &comparison.change);
     if (status == STATUS_OK)
+        status = results_refuse_probes(&comparison.base, base_path);
+    if (status == STATUS_OK)
+        status = results_refuse_probes(&comparison.change, change_path);
+    if (status == STATUS_OK)
         results_make_displayable(&comparison.base);
     if (status == STATUS_OK)
         results_make_displayable(&comparison.change);

@@ -93,6 +93,8 @@ int emit_command(const struct invocation *invocation)
     if (status == STATUS_OK)
         status = results_load(path, NULL, &results);
     if (status == STATUS_OK)
+        status = results_refuse_probes(&results, path);
+    if (status == STATUS_OK)
         status = emit_choose(&results, path, &rules, &choice);
     if (status == STATUS_OK) {
         request.point = choice.point;

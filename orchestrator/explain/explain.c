@@ -69,6 +69,8 @@ static enum status load(struct explaining *explaining, bool writes)
                              path);
     if (status == STATUS_OK && !explaining->results.header)
         status = status_set(STATUS_USAGE, "'%s' has no whole line", path);
+    if (status == STATUS_OK)
+        status = results_refuse_probes(&explaining->results, path);
     if (status != STATUS_OK)
         return status;
     results_make_displayable(&explaining->results);

@@ -70,9 +70,12 @@ int export_command(const struct invocation *invocation)
     if (status != STATUS_OK)
         return report(status);
     results_make_displayable(&results);
-    if (json_array_size(results.points) == 0)
+    status = results_refuse_probes(&results, path);
+    if (status == STATUS_OK && json_array_size(results.points) == 0)
         status = status_set(STATUS_USAGE, "'%s' holds no points to export", path);
-    else if ((status = sort(&results)) == STATUS_OK)
+    if (status == STATUS_OK)
+        status = sort(&results);
+    if (status == STATUS_OK)
         print(&results, options_text(invocation->options, OPTION_EXPORT_FORMAT));
     results_release(&results);
     return report(status);

@@ -162,6 +162,18 @@ larger_are_delayed() {
   cmp a.svg b.svg
 }
 
+@test "a file of probes: commands for points name what it holds, and what draws it" {
+  cp "$MPSWEEP_SOURCE_DIR/docs/results/h200-probes.jsonl" p.jsonl
+  local words
+  for words in 'export p.jsonl' 'explain p.jsonl' 'emit p.jsonl --target env -o d' \
+    'compare p.jsonl p.jsonl' "compare $MPSWEEP_SOURCE_DIR/tests/data/h200-sample.jsonl p.jsonl"; do
+    # shellcheck disable=SC2086 # words
+    refused "^mpsweep: 'p.jsonl' holds probes, and no points: 'mpsweep plot FILE -o IMAGE' draws them$" \
+      "$MPSWEEP" $words
+  done
+  [ ! -e d ]
+}
+
 @test "figures of what is nearly the same have numbers on their axes" {
   needs_gnuplot
   "$MPSWEEP" probe launch-delay "${QUICK[@]}" -o r.jsonl --arms pageable-4k,pageable-64k || [ $? -eq 2 ]
