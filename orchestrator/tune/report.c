@@ -321,6 +321,18 @@ static void print_gpus(const struct tune *tune, const json_t *winner)
     putchar('\n');
 }
 
+/* An estimate is not certain: none reads as 0% or 100%. */
+static const char *percent_likely(double chance, char text[32])
+{
+    double percent = round(100.0 * chance);
+    if (percent < 1.0)
+        return "under 1%";
+    if (percent > 99.0)
+        return "over 99%";
+    snprintf(text, 32, "%.0f%%", percent);
+    return text;
+}
+
 static void print_unfinished(const json_t *record, const char *objective)
 {
     const json_t *missing = json_object_get(record, "unfinished");
@@ -344,7 +356,7 @@ static void print_unfinished(const json_t *record, const char *objective)
     else if (share > 0.0)
         printf("; %.3g%% of the highest prediction is reached", 100.0 * share);
     if (chance > 0.0)
-        printf("; a layout that does 5%% more is %.0f%% likely", 100.0 * chance);
+        printf("; a layout that does 5%% more is %s likely", percent_likely(chance, text));
     putchar('\n');
 }
 

@@ -59,6 +59,13 @@ line() { grep -qE "^$1$" out || fail "no line is '$1'" "$(cat out)"; }
   prints '.verdict = "unfinished" | .equal = [] | .unfinished = {better_chance: 0.03, open: true}'
   line 'unfinished: more rounds would show whether another layout is as good; a layout that does 5% more is 3% likely'
   line 'Best .*; another one may be as good'
+  # An estimate is never sure.
+  prints '.verdict = "unfinished" | .equal = [] | .unfinished = {better_chance: 0.997}'
+  line 'unfinished: .* layout; a layout that does 5% more is over 99% likely'
+  prints '.verdict = "unfinished" | .equal = [] | .unfinished = {better_chance: 1}'
+  line 'unfinished: .* layout; a layout that does 5% more is over 99% likely'
+  prints '.verdict = "unfinished" | .equal = [] | .unfinished = {better_chance: 0.004}'
+  line 'unfinished: .* layout; a layout that does 5% more is under 1% likely'
   # It is deployed under its name.
   expect 0 "$MPSWEEP" emit r.jsonl --format env -o deployed
   grep -q 'the best so far of a tuning that is not finished' out
