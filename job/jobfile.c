@@ -15,8 +15,9 @@
 struct loader {
     const char *path;
     FILE *file;
-    int line;       /* of the text handed to inih last */
-    bool long_line; /* it was too long for inih */
+    int line;          /* of the text handed to inih last */
+    int workload_line; /* of the last [workload NAME] */
+    bool long_line;    /* the line was too long for inih */
     struct options global;
     bool seen[OPTION_COUNT]; /* keys given in the current section */
     struct job *job;
@@ -61,7 +62,11 @@ static enum status end_workload(struct loader *loader)
     if (!loader->in_workload)
         return STATUS_OK;
     loader->in_workload = false;
-    return workload_end(&loader->job->workloads[loader->job->workload_count - 1]);
+    enum status status = workload_end(&loader->job->workloads[loader->job->workload_count - 1]);
+    /* It is known to lack something only where another section begins. */
+    if (status != STATUS_OK)
+        loader->line = loader->workload_line;
+    return status;
 }
 
 static enum status set_workload_key(struct loader *loader, const char *key, const char *text)
@@ -95,6 +100,7 @@ static enum status begin_section(struct loader *loader, const char *name)
     if (workload) {
         ended = begin_workload(loader, workload);
         loader->in_workload = ended == STATUS_OK;
+        loader->workload_line = loader->line;
         return ended;
     }
     ended = check_name(name);
@@ -246,7 +252,11 @@ static enum status set_key(struct loader *loader, const char *section, const cha
     loader->seen[row->id] = true;
     struct options *options =
         in_global ? &loader->global : &loader->job->sections[loader->job->count - 1].options;
-    return options_set(options, row, text, in_global ? JOB_RANK_GLOBAL : JOB_RANK_SECTION);
+    enum status status =
+        options_set(options, row, text, in_global ? JOB_RANK_GLOBAL : JOB_RANK_SECTION);
+    if (status == STATUS_OK)
+        options->values[row->id].line = loader->line;
+    return status;
 }
 
 static int on_key(void *user, const char *section, const char *key, const char *text)
@@ -280,7 +290,7 @@ static enum status parse_file(struct loader *loader)
         return status_set(STATUS_SYSTEM, "cannot read '%s': %s", loader->path, strerror(errno));
     enum status status = end_workload(loader);
     if (status != STATUS_OK)
-        status_record_before("'%s': ", loader->path);
+        status_record_before("'%s' line %d: ", loader->path, loader->line);
     return status;
 }
 
@@ -376,7 +386,7 @@ static enum status open_file(struct loader *loader)
 
 enum status job_load(const char *path, struct job *out)
 {
-    struct job job = {0};
+    struct job job = {.path = path};
     struct loader loader = {.path = path, .job = &job};
     enum status status = options_init(&loader.global);
     if (status != STATUS_OK)

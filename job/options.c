@@ -482,6 +482,7 @@ enum status options_copy(const struct options *from, struct options *out)
     for (int i = 0; i < OPTION_COUNT; i++) {
         const struct option_value *value = &from->values[i];
         out->values[i].rank = value->rank;
+        out->values[i].line = value->line;
         for (size_t j = 0; j < value->count; j++) {
             enum status status =
                 option_value_add(&out->values[i], &value->items[j], value->items[j].text);

@@ -221,6 +221,7 @@ struct option_value {
     struct option_item *items;
     size_t count;
     int rank; /* 0 default, then as given to options_set: a stronger source replaces */
+    int line; /* of the job file, 0: it is from elsewhere */
 };
 
 struct options {

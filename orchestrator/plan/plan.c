@@ -144,6 +144,18 @@ static enum status check_partition(const struct point *point)
     return STATUS_OK;
 }
 
+/* What a word stands for is known only when the whole file is. */
+static enum status find_workload(const struct job *job, struct plan *plan,
+                                 const struct options *options, struct workload_found *found,
+                                 struct point *point)
+{
+    int line = options->values[OPTION_WORKLOAD].line;
+    enum status status = workload_find(job, plan, found, point);
+    if (status == STATUS_OK || job->command || line == 0)
+        return status;
+    return status_prefix(status, "'%s' line %d: ", job->path, line);
+}
+
 static enum status add_section(struct plan *plan, void **known, const struct job *job,
                                const struct job_section *section, unsigned gpus)
 {
@@ -163,7 +175,7 @@ static enum status add_section(struct plan *plan, void **known, const struct job
             setting_store(axes[i].row, &axes[i].value->items[axes[i].at], &point);
         status = set_gpus(&point, gpus, options_text(options, OPTION_DEVICE));
         if (status == STATUS_OK)
-            status = workload_find(job, plan, &found, &point);
+            status = find_workload(job, plan, options, &found, &point);
         if (status != STATUS_OK)
             return status;
         settings_make_canonical(&point);

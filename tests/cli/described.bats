@@ -211,8 +211,18 @@ copy-out                | 'copy-out' needs a size: step = copy-out 1M$
 think 0us               | '0us' is not a time from 1us to 10s, as in: step = think 200us$
 TABLE
   printf '[workload x]\ncheck = yes\nstep = copy-out 4K\n' >x.job
-  refused "'x.job': workload 'x' has nothing to check: that takes a copy-in and, after it, a copy-out$" \
+  refused "'x.job' line 1: workload 'x' has nothing to check: that takes a copy-in and, after it, a copy-out$" \
     "$MPSWEEP" sweep x.job --list
+  # Not of the section at which it becomes known.
+  printf '[global]\n[workload x]\nstep = think 1ms\n\n[a]\nlayout = threads:1\n' >x.job
+  refused "^mpsweep: 'x.job' line 2: workload 'x' leaves the GPU without work" "$MPSWEEP" sweep x.job --list
+  # The words of a point are known when all workloads are.
+  printf '[a]\nlayout = threads:1\nworkload = x:0\n[workload x]\nstep = copy-in 4K\n' >x.job
+  refused "^mpsweep: 'x.job' line 3: 'x:0': a weight is a number from 1 to 1000" "$MPSWEEP" sweep x.job --list
+  printf '[global]\nworkload = y\n[a]\nlayout = threads:1\n[b]\nlayout = threads:2\n' >x.job
+  refused "^mpsweep: 'x.job' line 2: 'y' is not a value of workload: " "$MPSWEEP" sweep x.job --list
+  # The command line has none.
+  refused "^mpsweep: 'z' is not a value of workload: " "$MPSWEEP" sweep x.job -w z --list
   job "${DETECT[@]}"
   refused "'detekt' is not a value of workload: it takes one of builtin.*detect.embed" \
     "$MPSWEEP" sweep two.job -w detekt --list
