@@ -64,13 +64,19 @@ static enum status ask_point(const struct session *session, const struct point *
                              uint64_t timeout_ns, struct plugin_answer *out)
 {
     static struct work_plugin plugin;
+    const char *path = point_workload(point);
     enum status status = plugin_of(point, &plugin);
     if (status != STATUS_OK)
         return status;
+    *out = (struct plugin_answer){0};
     status = ask(session, &plugin, timeout_ns, out);
     if (status == STATUS_OK || status == STATUS_INTERRUPTED)
         return status;
-    return status_prefix(status, "workload '%s': ", point_workload(point));
+    /* It is not looked for where the job file is. */
+    if (out->status == STATUS_NOT_FOUND && *path != '/')
+        status = status_set(status, "%s in '%.*s'", out->error,
+                            (int)(strlen(plugin.path) - strlen(path) - 1), plugin.path);
+    return status_prefix(status, "workload '%s': ", path);
 }
 
 /* A rebuilt one may measure something else under the same name. */

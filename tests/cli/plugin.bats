@@ -14,13 +14,13 @@ QUICK=(--device emulated --duration 0.1 --warmup 0.02 --precision 100 --rounds 1
 # FILE | OPTIONS | PATTERN
 unusable() {
   cat <<'TABLE'
-./none.so   |                  | there is no such file
-none.so     |                  | there is no such file
+./none.so   |                  | there is no such file in '@HERE@'
+none.so     |                  | there is no such file in '@HERE@'
 ./folder/   |                  | it is not a file
 ./text      |                  | it cannot be loaded as a shared object: .*
 ./program   |                  | it cannot be loaded as a shared object: .*
 ./other.so  |                  | it is not a workload plug-in: it exports no 'mpsweep_workload' .*
-./lost.so   |                  | there is no such file
+./lost.so   |                  | there is no such file in '@HERE@'
 ./abi.so    |                  | it is for workload ABI 7, and this mpsweep knows 1: build it with .*
 ./short.so  |                  | it claims that its 'mpsweep_workload' has 24 bytes, and that of ABI 1 has .*
 ./no_init.so |                 | its callback 'init' is missing .NULL.
@@ -59,8 +59,15 @@ make_files() {
       -w "builtin,$file" ${options:+--workload-options "$options"} -l threads:1 -o none.jsonl ||
       { echo "with $file $options" >&2; failed=1; }
     [ ! -e none.jsonl ] || { echo "$file left results" >&2; failed=1; rm none.jsonl; }
-  done < <(unusable)
+  done < <(unusable | sed "s|@HERE@|$PWD|")
   [ $count -gt 15 ] && [ $failed -eq 0 ]
+  # Also in a job file elsewhere.
+  mkdir jobs
+  printf '[a]\nlayout = threads:1\nworkload = ./my plug.so\n' >jobs/j.job
+  refused "^mpsweep: workload './my plug.so': there is no such file in '$PWD'$" \
+    "$MPSWEEP" sweep jobs/j.job "${QUICK[@]}"
+  refused "^mpsweep: workload '/none.so': there is no such file$" \
+    "$MPSWEEP" sweep "${QUICK[@]}" -w /none.so -l threads:1
 }
 
 @test "what a file does while it is loaded, it does to its own process" {
