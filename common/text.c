@@ -137,15 +137,6 @@ const char *text_number(double value, char *out, size_t size)
     return out;
 }
 
-const char *text_printable(const char *bytes, size_t count, char *out, size_t size)
-{
-    size_t length = count < size ? count : size - 1;
-    for (size_t i = 0; i < length; i++)
-        out[i] = (char)(bytes[i] >= ' ' && bytes[i] <= '~' ? bytes[i] : '?');
-    out[length] = '\0';
-    return out;
-}
-
 const char *text_shortened(const char *text, char *out, size_t size)
 {
     static const char gap[] = "...";
@@ -201,6 +192,25 @@ static bool is_all(const char *text, bool controls)
         text += bytes;
     }
     return true;
+}
+
+const char *text_printable(const char *bytes, size_t count, char *out, size_t size)
+{
+    size_t length = 0;
+    while (length < count && length + 1 < size) {
+        uint32_t code;
+        size_t taken = text_character(bytes + length, count - length, &code);
+        if (length + taken >= size)
+            break;
+        if (taken > 0 && !is_control(code)) {
+            memmove(out + length, bytes + length, taken);
+            length += taken;
+        } else {
+            out[length++] = '?';
+        }
+    }
+    out[length] = '\0';
+    return out;
 }
 
 bool text_is_utf8(const char *text)

@@ -65,8 +65,9 @@ bool text_size_shift(const char *unit, unsigned *shift);
  * Returns out. */
 const char *text_number(double value, char *out, size_t size);
 
-/* Copies bytes from outside as text for people: printable ASCII stays, any other byte
- * becomes '?', and what exceeds size - 1 is dropped. out may be bytes itself. Returns out. */
+/* Copies bytes from outside as text for people: UTF-8 stays, but each byte of what is not, of a
+ * control character, or of one that turns the direction of writing becomes '?'. A character that
+ * ends beyond size - 1 is dropped with all behind it. out may be bytes itself. Returns out. */
 const char *text_printable(const char *bytes, size_t count, char *out, size_t size);
 
 /* The same, of which what exceeds size - 1 is left out in the middle, "..." in its place: names

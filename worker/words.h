@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 struct words {
-    char last[256]; /* last line that was not blank and is whole; printable ASCII */
+    char last[256]; /* last line that was not blank and is whole, as of text_printable() */
     char line[256]; /* the one that is being written, cut */
     size_t length;  /* of it */
 };

@@ -236,6 +236,12 @@ SCRIPT
   points '.[0].error | test("^process 1 .python3. failed in thread 0: not the answer")' r.jsonl
 }
 
+@test "last words may be of any language, but obey no terminal" {
+  measure 2 -l processes:1 -- sh -c "printf 'boom é €\\342\\200\\256\\302\\233\\377\\033[1m\\n' >&2; exit 3"
+  points '.[0].error | endswith("its last words: boom é €???????[1m")' r.jsonl
+  grep -qF 'its last words: boom é €???????[1m' out
+}
+
 @test "a program that opens the real driver on the emulated GPU: where the emulated one is" {
   measure 2 -l processes:1 -- sh -c 'echo "OSError: libcuda.so.1: cannot open shared object file" >&2; exit 1'
   points '.[0].error | test("last words: OSError: libcuda.so.1: .* file; the emulated GPU.s driver is the library named by .MPSWEEP_DRIVER$")' r.jsonl

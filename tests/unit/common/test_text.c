@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -56,9 +57,42 @@ static void test_displayed(void **state)
     assert_string_equal(text_displayed("\xff", out, 3), "");
 }
 
+/* In place, too: a byte stands for a byte. */
+static void test_printable(void **state)
+{
+    (void)state;
+    static const char *const texts[][2] = {
+        {"boom \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80",
+         "boom \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80"},
+        {"\x1b[1m\t\x7f", "?[1m??"},
+        {"a\xc2\x9b"
+         "31m",
+         "a??31m"},
+        {"a\xe2\x80\xae"
+         "b",
+         "a???b"},
+        {"n\xff"
+         "de\xc3",
+         "n?de?"},
+    };
+    char out[64];
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        size_t length = strlen(texts[i][0]);
+        assert_string_equal(text_printable(texts[i][0], length, out, sizeof out), texts[i][1]);
+        memcpy(out, texts[i][0], length);
+        assert_string_equal(text_printable(out, length, out, sizeof out), texts[i][1]);
+    }
+    assert_string_equal(text_printable("a\0b", 3, out, sizeof out), "a?b");
+    /* Cut before a character that does not fit. */
+    assert_string_equal(text_printable("ab\xc3\xa9", 4, out, 4), "ab");
+    assert_string_equal(text_printable("ab\xc3\xa9", 4, out, 5), "ab\xc3\xa9");
+    assert_string_equal(text_printable("ab\xc3\xa9", 3, out, sizeof out), "ab?");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_utf8),
-                                       cmocka_unit_test(test_displayed)};
+                                       cmocka_unit_test(test_displayed),
+                                       cmocka_unit_test(test_printable)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

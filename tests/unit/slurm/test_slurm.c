@@ -140,7 +140,7 @@ static void what_a_program_says_becomes_one_line(void **state)
         {"no such thing\n\n", "no such thing"},
         {"\n", ""},
         {"", ""},
-        {"squeue: error: caf\xc3\xa9\x1b[0m", "caf???[0m"},
+        {"squeue: error: caf\xc3\xa9\x1b[0m", "caf\xc3\xa9?[0m"},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         char line[64];

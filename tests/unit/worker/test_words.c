@@ -21,7 +21,8 @@ static void the_last_whole_line_is_kept(void **state)
         {"one\ntwo", "two"},
         {"gr\xc3\xbc\xc3\x9f"
          "e\x1b[0m\n",
-         "gr????e?[0m"},
+         "gr\xc3\xbc\xc3\x9f"
+         "e?[0m"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         size_t length = strlen(rows[i][0]);
