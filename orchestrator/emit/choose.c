@@ -377,10 +377,11 @@ enum status emit_choose(const struct results *results, const char *path,
     struct emit_choice choice = {0};
     const json_t *winner = json_object_get(json_object_get(results->tune, "winner"), "point");
     bool unfinished = strcmp(text_at(results->tune, "verdict"), "unfinished") == 0;
-    /* What a tuning found no layout for, none of its layouts is deployed for. */
+    /* What a tuning found no layout for, none of its layouts is deployed for, unless by its number.
+     */
     double tuned_us = number_at(json_object_get(results->tune, "constraints"), "max_p99_us");
-    search.limit_is_tuned =
-        !json_is_integer(winner) && !(search.max_p99_us > 0.0) && tuned_us > 0.0;
+    search.limit_is_tuned = rules->point < 0 && !json_is_integer(winner) &&
+                            !(search.max_p99_us > 0.0) && tuned_us > 0.0;
     if (search.limit_is_tuned)
         search.max_p99_us = tuned_us;
     const char *why = unfinished ? "the best so far of a tuning that is not finished"

@@ -87,6 +87,10 @@ NAMED
   refused "'results.jsonl' has no point whose p99 is surely below 2 ms: point [03] comes closest" \
     "$MPSWEEP" emit results.jsonl --format env -o none
   [ ! -e none ]
+  # The error names a way that leads there.
+  grep -qE 'point ([03]) comes closest, .*; --point \1 takes it$' err
+  emit env named --point 3
+  chosen 'point 3 (asked for by its number): hybrid 2×2, 3000 iterations/s'
   emit env asked --max-p99 3ms
   chosen 'point 3 (the highest throughput with a p99 surely below 3 ms: the tuning has no winner): hybrid 2×2, 3000 iterations/s'
 }
