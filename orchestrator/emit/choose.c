@@ -230,13 +230,19 @@ static const json_t *find_best(const struct search *search)
     return best;
 }
 
-/* The best of those that only their latency keeps out. */
+/* The best of those that only their latency keeps out; for the limit of a tuning the one that it
+ * named, since others may be outside of what it was to search. */
 static const json_t *find_closest(const struct search *search)
 {
-    const json_t *best = NULL, *point;
+    const json_t *best = NULL, *point, *named = NULL;
     size_t index;
+    if (search->limit_is_tuned)
+        named = json_object_get(json_object_get(search->results->tune, "closest"), "point");
     json_array_foreach(search->results->points, index, point)
     {
+        if (json_equal(named, json_object_get(point, "id")) && point_is_measured(point) &&
+            !deployment_obstacle(point) && !isnan(p99_of(point)))
+            return point;
         if (is_ok(point) && !deployment_obstacle(point) && !isnan(p99_of(point)) &&
             (!best || p99_of(point) < p99_of(best)))
             best = point;
