@@ -134,10 +134,21 @@ bool point_is_closed(const json_t *point)
            number_at(point, "throughput_ips") > 0;
 }
 
+/* An error behind the number of the process that it begins with: which one fails first is chance.
+ */
+static const char *reason_of(const char *error)
+{
+    static const char word[] = "process ";
+    const char *number = error + sizeof word - 1;
+    if (strncmp(error, word, sizeof word - 1) != 0)
+        return error;
+    return number + strspn(number, "0123456789");
+}
+
 bool point_fails_like(const json_t *point, const json_t *other)
 {
     const char *error = text_at(point, "error");
-    return other && *error && strcmp(error, text_at(other, "error")) == 0;
+    return other && *error && strcmp(reason_of(error), reason_of(text_at(other, "error"))) == 0;
 }
 
 const char *point_failure(const json_t *point, char text[POINT_FAILURE_TEXT])

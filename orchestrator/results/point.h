@@ -62,7 +62,8 @@ bool point_is_overloaded(const json_t *point);
 /* True if its rate, in an open loop, is one that a search found: a result and no setting. */
 bool point_rate_is_searched(const json_t *point);
 
-/* Whether both failed for the same reason, which need not be printed again. other may be NULL. */
+/* Whether both failed for the same reason, which need not be printed again; in which process makes
+ * no difference. other may be NULL. */
 bool point_fails_like(const json_t *point, const json_t *other);
 
 /* Why a point has no number: "infeasible: too many clients", and "interrupted" just once. Returns

@@ -357,6 +357,12 @@ END
   measure 2 -l threads:1,2 -- sh -c 'echo "the model is missing" >&2; exit 3'
   grep -qE '^threads +1×1 .* failed: process 0 .* the model is missing' out
   grep -qE '^threads +1×2 .* failed: as above$' out
+  # Whichever process was the first.
+  jq -c 'if .type == "point" then (.threads | tostring) as $n | .error |= sub("^process 0"; "process " + $n)
+    else . end' r.jsonl >p.jsonl
+  expect 0 "$MPSWEEP" export p.jsonl
+  grep -qE '^threads +1×1 .* failed: process 1 .* the model is missing' out
+  grep -qE '^threads +1×2 .* failed: as above$' out
 }
 
 @test "a server that is never ready" {

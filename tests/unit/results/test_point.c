@@ -168,6 +168,27 @@ static void rounds_that_are_there_are_not_advised(void **state)
     }
 }
 
+static bool fail_alike(const char *error, const char *before)
+{
+    json_t *point = json_pack("{s:s}", "error", error);
+    json_t *other = json_pack("{s:s}", "error", before);
+    assert_true(point && other);
+    bool alike = point_fails_like(point, other);
+    json_decref(point);
+    json_decref(other);
+    return alike;
+}
+
+static void the_process_makes_no_other_reason(void **state)
+{
+    (void)state;
+    assert_true(fail_alike("process 1 (a) exited", "process 1 (a) exited"));
+    assert_true(fail_alike("process 12 (a) exited", "process 0 (a) exited"));
+    assert_false(fail_alike("process 1 (a) exited", "process 1 (b) exited"));
+    assert_false(fail_alike("worker 1 of 2 hangs", "worker 0 of 2 hangs"));
+    assert_false(fail_alike("", ""));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -178,6 +199,7 @@ int main(void)
         cmocka_unit_test(an_open_loop_names_the_duration_that_it_lacks),
         cmocka_unit_test(what_misses_the_goal_does_not_read_as_the_goal),
         cmocka_unit_test(rounds_that_are_there_are_not_advised),
+        cmocka_unit_test(the_process_makes_no_other_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
