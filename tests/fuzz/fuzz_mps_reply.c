@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/text.h"
 #include "mps/log.h"
 #include "mps/reply.h"
 #include "tests/fuzz/target.h"
@@ -13,17 +14,9 @@ const char fuzz_target_name[] = "mps_reply";
 #define CAPACITY 8
 #define UNTOUCHED 77
 
-static bool is_printable(const char *text)
-{
-    for (; *text; text++)
-        if (*text < ' ' || *text > '~')
-            return false;
-    return true;
-}
-
 static bool is_text(const char *text, size_t size)
 {
-    return memchr(text, '\0', size) != NULL && is_printable(text);
+    return memchr(text, '\0', size) != NULL && text_is_displayable(text);
 }
 
 /* Of a reader's status: the codes it promises, and a text that can be shown. Returns whether the
@@ -34,7 +27,7 @@ static bool worked(enum status status)
           status == STATUS_NOT_FOUND || status == STATUS_USAGE);
     if (status == STATUS_OK)
         return true;
-    check(*status_text() != '\0' && strlen(status_text()) < 200 && is_printable(status_text()));
+    check(*status_text() != '\0' && strlen(status_text()) < 200 && text_is_displayable(status_text()));
     return false;
 }
 
