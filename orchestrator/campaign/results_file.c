@@ -113,7 +113,7 @@ static void take_record(struct campaign *campaign, json_t *record, bool moved)
     size_t rounds = json_array_size(json_object_get(record, "rounds"));
     bool measured = strcmp(word, "ok") == 0 || strcmp(word, "unconverged") == 0;
     bool finished = (measured && rounds >= wanted) || strcmp(word, "infeasible") == 0;
-    if (!finished && measured && !moved) {
+    if (!finished && (measured || strcmp(word, "interrupted") == 0) && !moved) {
         json_decref(campaign->interrupted[id]);
         campaign->interrupted[id] = json_incref(record);
     }

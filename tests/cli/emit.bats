@@ -110,17 +110,10 @@ load emit
 @test "a signal in the middle leaves nothing behind" {
   write_results
   needs python3 python3
-  cat >pending.py <<'PY'
-import os, signal, sys
-number = getattr(signal, "SIG" + sys.argv[1])
-signal.pthread_sigmask(signal.SIG_BLOCK, [number])
-os.kill(os.getpid(), number)
-os.execv(sys.argv[2], sys.argv[2:])
-PY
   local signal
   for signal in INT TERM HUP; do
     # It comes before the first file, and stays pending.
-    expect 130 python3 pending.py $signal "$MPSWEEP" emit results.jsonl --format env -o d
+    expect 130 with_pending $signal "$MPSWEEP" emit results.jsonl --format env -o d
     says "interrupted: 'd' is not written"
     [ ! -e d ]
     [ -z "$(find . -name '.*' ! -name .)" ]

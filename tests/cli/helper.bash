@@ -380,6 +380,17 @@ was_on_time() {
       watched > 0 && unserved >= watched / 2 }'
 }
 
+# with_pending SIGNAL COMMAND...: it has the signal from its beginning on.
+with_pending() {
+  python3 - "$@" <<'PY'
+import os, signal, sys
+number = getattr(signal, "SIG" + sys.argv[1])
+signal.pthread_sigmask(signal.SIG_BLOCK, [number])
+os.kill(os.getpid(), number)
+os.execv(sys.argv[2], sys.argv[2:])
+PY
+}
+
 # judged COMMAND...: which claims something about speeds. A computer that was late cannot judge it.
 judged() {
   for_ratios

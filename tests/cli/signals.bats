@@ -135,6 +135,14 @@ killed() {
   absent '--rounds 3' out
 }
 
+@test "interrupted again: a point without a round keeps its row" {
+  expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1,2 -q -o whole.jsonl
+  jq -c 'select(.type != "footer") | if .id == 1 then .status = "interrupted" | .rounds = []
+    | del(.throughput_ips) else . end' whole.jsonl >cut.jsonl
+  expect 130 with_pending INT "$MPSWEEP" sweep "${TINY[@]}" -l threads:1,2 -q -o cut.jsonl --resume
+  grep -q '^threads *1×2 .*interrupted$' out
+}
+
 @test "Ctrl-C: the terminal signals everybody, and one interruption is seen" {
   command -v setsid >/dev/null || skip "no setsid here"
   local pid
