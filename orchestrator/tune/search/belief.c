@@ -51,14 +51,9 @@
 #define UNKNOWN_P99_SD 0.15
 #define CPUS_SD 0.05
 
-static double streams_of(const struct tune_candidate *one)
-{
-    return one->streams > 1 ? one->streams : 1.0;
-}
-
 double tune_in_flight(const struct tune_candidate *one)
 {
-    return (double)one->processes * one->threads * streams_of(one);
+    return (double)one->processes * one->threads * tune_streams_of(one);
 }
 
 /* -- before any measurement -------------------------------------------------------------------- */
@@ -81,11 +76,12 @@ static double most_cpus(const struct tune_search *search)
 
 static void set_numbers(const struct tune_candidate *one, double cpus, double *out)
 {
-    double workers = (double)one->processes * one->threads, slots = one->threads * streams_of(one);
+    double workers = (double)one->processes * one->threads,
+           slots = one->threads * tune_streams_of(one);
     double numbers[] = {
         log2(one->processes),
         log2(one->threads),
-        log2(streams_of(one)),
+        log2(tune_streams_of(one)),
         log2(tune_in_flight(one)),
         log2(fmax(1.0, workers / cpus)),
         log2(fmax(1.0, slots / fmax(1.0, one->connections))),

@@ -9,11 +9,6 @@
 /* Settings that never worked, and failed so often, are not tried again. */
 #define DEAD_AFTER 3
 
-static unsigned streams_of(const struct tune_candidate *one)
-{
-    return one->streams > 1 ? one->streams : 1;
-}
-
 /* All queues of all clients together are limited, whatever the clients do with them. */
 static bool has_as_many_queues(const struct tune_candidate *one, const struct tune_candidate *other)
 {
@@ -34,7 +29,8 @@ bool tune_has_room(const struct tune_search *search, const struct tune_candidate
 static bool is_more_of(const struct tune_candidate *one, const struct tune_candidate *other)
 {
     return one->processes >= other->processes && one->threads >= other->threads &&
-           streams_of(one) >= streams_of(other) && one->connections >= other->connections &&
+           tune_streams_of(one) >= tune_streams_of(other) &&
+           one->connections >= other->connections &&
            one->axes[TUNE_AXIS_LAUNCH] == other->axes[TUNE_AXIS_LAUNCH];
 }
 

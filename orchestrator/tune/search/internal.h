@@ -74,6 +74,12 @@ struct tune_search {
 
 /* -- belief.c -- */
 
+/* Streams of a thread. */
+static inline unsigned tune_streams_of(const struct tune_candidate *one)
+{
+    return one->streams > 1 ? one->streams : 1;
+}
+
 /* Iterations of a layout in flight. */
 double tune_in_flight(const struct tune_candidate *one);
 
