@@ -53,7 +53,7 @@ static void write_line(FILE *file, double fewest, double best, bool by_rate)
         fputs("ideal_title = 'served = offered'\nideal_slope = 1\n\n", file);
         return;
     }
-    char title[64], share[32] = "N";
+    char title[96], share[32] = "N";
     if (fewest > 1)
         snprintf(share, sizeof share, "N/%.10g", fewest);
     snprintf(title, sizeof title, "%s × the best of %.10g worker%s", share, fewest,
