@@ -385,6 +385,8 @@ with_pending() {
   python3 - "$@" <<'PY'
 import os, signal, sys
 number = getattr(signal, "SIG" + sys.argv[1])
+# A shell's background commands ignore SIGINT, which mpsweep would respect.
+signal.signal(number, signal.SIG_DFL)
 signal.pthread_sigmask(signal.SIG_BLOCK, [number])
 os.kill(os.getpid(), number)
 os.execv(sys.argv[2], sys.argv[2:])
