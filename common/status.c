@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/text.h"
+
 static _Thread_local char last_text[STATUS_TEXT_BYTES];
 
 void status_record(const char *format, ...)
@@ -14,6 +16,7 @@ void status_record(const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    text_end_whole(text, strlen(text));
     memcpy(last_text, text, sizeof text);
 }
 
@@ -26,6 +29,7 @@ void status_record_before(const char *format, ...)
     va_end(args);
     if (length >= 0 && (size_t)length < sizeof text)
         snprintf(text + length, sizeof text - (size_t)length, "%s", last_text);
+    text_end_whole(text, strlen(text));
     memcpy(last_text, text, sizeof text);
 }
 

@@ -22,7 +22,7 @@ void text_append(struct text *text, const char *format, ...)
         return;
     text->length += (size_t)length;
     if (text->length >= text->size)
-        text->length = text->size - 1;
+        text->length = text_end_whole(text->at, text->size - 1);
 }
 
 bool text_stream_open(struct text_stream *out)
@@ -180,6 +180,19 @@ static bool is_control(uint32_t code)
     return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x061c || code == 0x200e ||
            code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
            (code >= 0x2066 && code <= 0x2069);
+}
+
+size_t text_end_whole(char *text, size_t length)
+{
+    uint32_t code;
+    size_t begin = length;
+    while (begin > 0 && length - begin < 3 && ((unsigned char)text[begin - 1] & 0xc0) == 0x80)
+        begin--;
+    bool has_lead = begin > 0 && (unsigned char)text[begin - 1] >= 0xc0;
+    if (has_lead && text_character(text + begin - 1, length - begin + 1, &code) == 0)
+        length = begin - 1;
+    text[length] = '\0';
+    return length;
 }
 
 static bool is_all(const char *text, bool controls)

@@ -88,6 +88,10 @@ bool text_is_displayable(const char *text);
  * if that is not one. The end of a text is none. */
 size_t text_character(const char *text, size_t size, uint32_t *code);
 
+/* Ends a text of that many bytes, which was cut there, before a character that is not whole. Returns
+ * how many are left. */
+size_t text_end_whole(char *text, size_t length);
+
 /* Whether text can be a JSON string. */
 bool text_is_utf8(const char *text);
 

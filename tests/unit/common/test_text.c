@@ -89,9 +89,28 @@ static void test_printable(void **state)
     assert_string_equal(text_printable("ab\xc3\xa9", 3, out, sizeof out), "ab?");
 }
 
+static void test_cut(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *whole;
+        size_t size;
+        const char *cut;
+    } rows[] = {
+        {"abc", 3, "ab"},          {"a\xc3\xa9", 3, "a"},       {"a\xc3\xa9", 4, "a\xc3\xa9"},
+        {"a\xe2\x82\xac", 4, "a"}, {"\xf0\x9f\x98\x80", 4, ""}, {"a\xc3\xa9z", 4, "a\xc3\xa9"}};
+    char out[8];
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct text text = {.at = out, .size = rows[i].size};
+        text_append(&text, "%s", rows[i].whole);
+        assert_string_equal(out, rows[i].cut);
+        assert_int_equal(text.length, strlen(rows[i].cut));
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_utf8),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cut), cmocka_unit_test(test_utf8),
                                        cmocka_unit_test(test_displayed),
                                        cmocka_unit_test(test_printable)};
     return cmocka_run_group_tests(tests, NULL, NULL);
