@@ -504,7 +504,7 @@ static void print_search(const struct tune *tune)
     putchar('\n');
 }
 
-/* What was not compared for that: a kind of layouts that never worked is easily missed. */
+/* Layouts that failed were not compared: a kind that never worked is easily missed. */
 static void print_failed(const struct tune *tune)
 {
     char what[POINT_DESCRIPTION];
