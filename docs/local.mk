@@ -74,6 +74,8 @@ dist_results_DATA = \
     docs/results/h200-launch-gate.svg \
     docs/results/h200-forum-again.jsonl \
     docs/results/h200-parity.txt docs/results/h200-parity-pageable.txt \
+    docs/results/h200-polled.txt docs/results/h200-polled-1.jsonl docs/results/h200-polled-2.jsonl \
+    docs/results/h200-polled-3.jsonl docs/results/h200-polled-4.jsonl \
     docs/results/h200-tune-110s-cufft.jsonl \
     docs/results/h200-tune-150s-http.jsonl \
     docs/results/h200-tune-30s-guided-1.jsonl \

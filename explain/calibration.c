@@ -111,6 +111,8 @@ bool calibration_take(struct calibration *to, const struct calibration *from,
     set_figure(to, row->at, value);
     if (all > 0.0)
         set_figure(to, row->all, all);
+    if (part == CALIBRATION_POLLED_GRAPHS)
+        to->polled_calls_us = from->polled_calls_us;
     if (part == CALIBRATION_PAGEABLE) {
         to->pageable_workers = from->pageable_workers;
         to->pageable_crowd_workers = from->pageable_crowd_workers;

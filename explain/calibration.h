@@ -29,6 +29,7 @@ struct calibration_run {
     double ips;
     double spread_rel; /* half of its window's 95% interval; of several two standard errors */
     double cpu_us;     /* of an iteration, 0: not known */
+    double calls_us;   /* its thread in calls that copy and launch; 0: not known */
 };
 
 #define CALIBRATION_RUNS 48
@@ -45,6 +46,8 @@ struct calibration {
      * that an iteration costs its thread when it waits asleep (schedule block). */
     double single_stream_ips, single_graph_ips;
     double single_stream_cpu_us, single_graph_cpu_us;
+    /* What its calls that copy and launch take of one that waits awake; 0: not known. */
+    double single_stream_calls_us, single_graph_calls_us;
     /* The same with pageable memory and a synchronisation before the copy out. */
     double single_pageable_ips;
 
@@ -57,6 +60,7 @@ struct calibration {
     /* Iterations/s of one thread that polls many streams, each a graph of next to nothing: what it
      * does for them one after the other. */
     double polled_graphs_per_s;
+    double polled_calls_us; /* its calls in each of them; 0: not known */
     /* Graphs of one such kernel, launches/s of one process: what its launch path lets through. Of
      * earlier calibrations, as h2d_bytes_per_s and d2h_bytes_per_s. */
     double process_graphs_per_s;

@@ -43,12 +43,15 @@ static const struct field figures[] = {
     {FIGURE(single_graph_ips)},
     {FIGURE(single_stream_cpu_us)},
     {FIGURE(single_graph_cpu_us)},
+    {FIGURE(single_stream_calls_us)},
+    {FIGURE(single_graph_calls_us)},
     {FIGURE(single_pageable_ips)},
     {FIGURE(process_launches_per_s)},
     {FIGURE(gpu_launches_per_s)},
     {FIGURE(graph_kernels_per_s)},
     {FIGURE(process_graphs_per_s)},
     {FIGURE(polled_graphs_per_s)},
+    {FIGURE(polled_calls_us)},
     {FIGURE(arithmetic_ips)},
     {FIGURE(h2d_bytes_per_s)},
     {FIGURE(d2h_bytes_per_s)},
@@ -77,8 +80,13 @@ static const struct field of_all[] = {
 #define RUN(name) #name, offsetof(struct calibration_run, name)
 
 static const struct field of_run[] = {
-    {RUN(processes), COUNT, true}, {RUN(threads), COUNT, true}, {RUN(streams), COUNT, true},
-    {RUN(ips), REAL, true},        {RUN(spread_rel)},           {RUN(cpu_us)},
+    {RUN(processes), COUNT, true},
+    {RUN(threads), COUNT, true},
+    {RUN(streams), COUNT, true},
+    {RUN(ips), REAL, true},
+    {RUN(spread_rel)},
+    {RUN(cpu_us)},
+    {RUN(calls_us)},
 };
 
 /* Its settings, as options have them. */

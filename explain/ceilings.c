@@ -225,13 +225,28 @@ static double cpu_us(const struct explain_point *point, const struct calibration
                                          : calibration->single_stream_cpu_us;
 }
 
+/* Of an iteration in pinned memory: its calls and, as graphs of next to nothing show it, what a
+ * thread that polls does beside calls. The CPU time of one that sleeps is the most that it can be:
+ * waking up belongs to it, too. */
+static double polled_us(const struct explain_point *point, const struct calibration *calibration)
+{
+    bool graph = point->launch == LAUNCH_GRAPH;
+    double most = cpu_us(point, calibration), empty = calibration->polled_graphs_per_s;
+    double calls =
+        graph ? calibration->single_graph_calls_us : calibration->single_stream_calls_us;
+    if (calls <= 0.0 || calibration->polled_calls_us <= 0.0 || empty <= 0.0)
+        return most;
+    double us = calls + fmax(US_PER_S / empty - calibration->polled_calls_us, 0.0);
+    return most > 0.0 ? smaller(most, us) : us;
+}
+
 /* Launches, and pageable copies, in which the driver keeps the thread: in a graph's launch, or
  * without a synchronisation before the copy out, until the iteration is over; else as long as they
  * take more than pinned ones do, and those. */
 double ceiling_polling_s(const struct explain_point *point, const struct calibration *calibration)
 {
     double single = ceiling_single_ips(point, calibration), pinned = calibration->single_stream_ips;
-    double seconds = cpu_us(point, calibration) / US_PER_S, bytes = (double)point->work.bytes;
+    double seconds = polled_us(point, calibration) / US_PER_S, bytes = (double)point->work.bytes;
     if (!ceiling_polls(point) || seconds <= 0.0 || single <= 0.0)
         return 0.0;
     if (point->memory != MEMORY_PAGEABLE)

@@ -36,7 +36,7 @@ static const struct calibration_run *alone(const struct calibration *calibration
     return derive_run(calibration, &like);
 }
 
-static void take(const struct calibration_run *run, double *ips, double *cpu_us)
+static void take(const struct calibration_run *run, double *ips, double *cpu_us, double *calls_us)
 {
     if (!run)
         return;
@@ -44,6 +44,8 @@ static void take(const struct calibration_run *run, double *ips, double *cpu_us)
         *ips = run->ips;
     if (cpu_us)
         *cpu_us = run->cpu_us;
+    if (calls_us)
+        *calls_us = run->calls_us;
 }
 
 /* What one process does with pageable copies that wait, from whatever number of threads does most.
@@ -81,15 +83,15 @@ void derive_figures(struct calibration *calibration)
 {
     const struct calibration *of = calibration;
     take(alone(of, MEMORY_PINNED, LAUNCH_STREAM, SCHEDULE_AUTO), &calibration->single_stream_ips,
-         &calibration->single_spin_cpu_us);
+         &calibration->single_spin_cpu_us, &calibration->single_stream_calls_us);
     take(alone(of, MEMORY_PINNED, LAUNCH_GRAPH, SCHEDULE_AUTO), &calibration->single_graph_ips,
-         NULL);
+         NULL, &calibration->single_graph_calls_us);
     take(alone(of, MEMORY_PAGEABLE, LAUNCH_STREAM, SCHEDULE_AUTO),
-         &calibration->single_pageable_ips, NULL);
+         &calibration->single_pageable_ips, NULL, NULL);
     take(alone(of, MEMORY_PINNED, LAUNCH_STREAM, SCHEDULE_BLOCK), NULL,
-         &calibration->single_stream_cpu_us);
+         &calibration->single_stream_cpu_us, NULL);
     take(alone(of, MEMORY_PINNED, LAUNCH_GRAPH, SCHEDULE_BLOCK), NULL,
-         &calibration->single_graph_cpu_us);
+         &calibration->single_graph_cpu_us, NULL);
     calibration->process_unsynced_ips = most_waiting(of, false);
     calibration->process_pageable_graph_ips = most_waiting(of, true);
     find_crowd(calibration);

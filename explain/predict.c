@@ -213,11 +213,12 @@ static double polling_ips(const struct expected *expected)
     double seconds = ceiling_polling_s(point, calibration);
     if (most <= 0.0)
         most = seconds > 0.0 ? 1.0 / seconds : 0.0;
-    /* Threads of a process get in each other's way, and share its launch path. A stream takes its
-     * thread for its launches, and for what it takes with next to none. */
+    /* Threads of a process get in each other's way, and share its launch path. Where it is not
+     * known what a stream takes of its thread beside calls, it is what a graph of next to nothing
+     * does. */
     if (launches_for_others(point) && most > 0.0) {
         struct curve launching = expected->threads;
-        double served = calibration->polled_graphs_per_s;
+        double served = calibration->polled_calls_us > 0.0 ? 0.0 : calibration->polled_graphs_per_s;
         launching.alone_s = 1.0 / most + (served > 0.0 ? 1.0 / served : 0.0);
         most = 1.0 / curve_s(&launching, point->threads);
     }

@@ -47,7 +47,7 @@ bool calibrate_lacks(const struct calibration_record *record,
                      const struct calibrate_figure *figure);
 
 struct calibrate_measured {
-    double ips, spread_rel, cpu_us;
+    double ips, spread_rel, cpu_us, calls_us;
 };
 
 struct calibrator {

@@ -32,6 +32,14 @@ static double cpu_us_of(const struct round_result *result)
     return cpu->iterations ? (double)cpu->cpu_ns / 1e3 / (double)cpu->iterations : 0.0;
 }
 
+static double calls_us_of(const struct round_result *result)
+{
+    const struct round_phases *phases = &result->phases;
+    return (histogram_mean_ns(&phases->h2d) + histogram_mean_ns(&phases->launch) +
+            histogram_mean_ns(&phases->d2h)) /
+           1e3;
+}
+
 static uint64_t warmup_for(double iteration_ns)
 {
     double warmup_ns = fmin(WARMUP_ITERATIONS * iteration_ns, (double)WARMUP_MOST_NS);
@@ -94,7 +102,7 @@ static double spread_of(const double *ips, unsigned count, double of_one)
 static void repeat(struct calibrator *calibrator, struct point *point, const char *what,
                    struct calibrate_measured *out)
 {
-    double ips[MOST_WINDOWS], sum = 0.0, cpu_us = 0.0, of_one = 0.0;
+    double ips[MOST_WINDOWS], sum = 0.0, cpu_us = 0.0, calls_us = 0.0, of_one = 0.0;
     unsigned count = 0;
     do {
         struct round_result result;
@@ -103,6 +111,7 @@ static void repeat(struct calibrator *calibrator, struct point *point, const cha
             ips[count++] = result.throughput_ips;
             sum += result.throughput_ips;
             cpu_us += cpu_us_of(&result);
+            calls_us += calls_us_of(&result);
             of_one = result.ci95_rel;
         } else if (calibrator->status == STATUS_OK && count == 0) {
             calibrate_note(calibrator, "%s: %s", what, result.error);
@@ -115,8 +124,10 @@ static void repeat(struct calibrator *calibrator, struct point *point, const cha
     } while (count < MOST_WINDOWS && spread_of(ips, count, of_one) > CALIBRATE_SPREAD_REL &&
              (clock_now_ns() < calibrator->repeat_until_ns || (count < 2 && !isfinite(of_one))));
     if (count > 0)
-        *out =
-            (struct calibrate_measured){sum / count, spread_of(ips, count, of_one), cpu_us / count};
+        *out = (struct calibrate_measured){.ips = sum / count,
+                                           .spread_rel = spread_of(ips, count, of_one),
+                                           .cpu_us = cpu_us / count,
+                                           .calls_us = calls_us / count};
 }
 
 bool calibrate_measure(struct calibrator *calibrator, const struct point *point, const char *name,

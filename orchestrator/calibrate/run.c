@@ -128,13 +128,15 @@ static void keep_run(struct calibration *out, const struct point *point,
     run->ips = measured->ips;
     run->spread_rel = measured->spread_rel;
     run->cpu_us = measured->cpu_us;
+    run->calls_us = measured->calls_us;
 }
 
-/* rate: per second, of what the part counts. */
+/* share: of what the part counts, in an iteration. */
 static void keep_part(struct calibration *out, const struct calibrate_figure *figure,
-                      unsigned workers, double rate)
+                      unsigned workers, double share, const struct calibrate_measured *measured)
 {
     bool all = figure->phase == CALIBRATE_ALL;
+    double rate = share * measured->ips;
     switch (figure->part) {
     case CALIBRATION_PROCESS_LAUNCHES:
         *(all ? &out->all.process_launches_per_s : &out->process_launches_per_s) = rate;
@@ -144,6 +146,7 @@ static void keep_part(struct calibration *out, const struct calibrate_figure *fi
         break;
     case CALIBRATION_POLLED_GRAPHS:
         out->polled_graphs_per_s = rate;
+        out->polled_calls_us = measured->calls_us;
         break;
     case CALIBRATION_GPU_LAUNCHES:
         out->gpu_launches_per_s = rate;
@@ -206,7 +209,7 @@ static void measure(struct calibrator *calibrator, const struct calibrate_figure
     if (figure->load == CALIBRATE_ITERATION) {
         derive_figures(out);
     } else {
-        keep_part(out, figure, workers_of(calibrator, figure), share * measured.ips);
+        keep_part(out, figure, workers_of(calibrator, figure), share, &measured);
         calibrator->record.spread_rel[figure->part] = measured.spread_rel;
     }
 }

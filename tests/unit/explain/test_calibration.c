@@ -27,11 +27,15 @@ static struct calibration_record example(void)
                 .single_graph_ips = 2.5,
                 .single_stream_cpu_us = 3.5,
                 .single_graph_cpu_us = 4.5,
+                .single_stream_calls_us = 3.25,
+                .single_graph_calls_us = 4.25,
                 .single_pageable_ips = 5.5,
                 .process_launches_per_s = 6.5,
                 .gpu_launches_per_s = 7.5,
                 .graph_kernels_per_s = 8.5,
                 .process_graphs_per_s = 8.25,
+                .polled_graphs_per_s = 8.75,
+                .polled_calls_us = 9.25,
                 .arithmetic_ips = 9.5,
                 .h2d_bytes_per_s = 5.5e10,
                 .d2h_bytes_per_s = 11.5,
@@ -53,7 +57,8 @@ static struct calibration_record example(void)
                           .schedule = SCHEDULE_BLOCK,
                           .ips = 1000.5,
                           .spread_rel = 0.25,
-                          .cpu_us = 3.5},
+                          .cpu_us = 3.5,
+                          .calls_us = 3.25},
                          {.mps = true, .processes = 4, .threads = 1, .streams = 1, .ips = 7.5}},
                 .run_count = 2,
             },
@@ -232,6 +237,7 @@ static struct calibration whole(void)
     };
     calibration_pretend(&figures);
     figures.arithmetic_ips = 1000;
+    figures.polled_calls_us = 0.25;
     figures.pageable_workers = 2;
     figures.pageable_crowd_workers = 8;
     figures.pageable_crowd_bytes_per_s = 0.5;
@@ -294,6 +300,8 @@ static void test_what_a_part_depends_on(void **state)
             fail_msg("case %zu: %#x instead of %#x", i, parts, cases[i].parts);
         assert_float_equal(to.arithmetic_ips, cases[i].arithmetic, 1e-9);
         assert_true(to.both_bytes_per_s == (parts & 1U << CALIBRATION_BOTH ? 1.0 : 0.0));
+        bool polled = parts & 1U << CALIBRATION_POLLED_GRAPHS;
+        assert_true(to.polled_calls_us == (polled ? 0.25 : 0.0));
         bool staging = parts & 1U << CALIBRATION_PAGEABLE;
         assert_int_equal(to.pageable_workers, staging ? 2 : 0);
         assert_int_equal(to.pageable_crowd_workers, staging ? 8 : 0);

@@ -212,6 +212,32 @@ static void each_figure_can_bind(void **state)
     }
 }
 
+/* Calls of 300 µs, or of 20 µs for a graph, and 5 µs that polling takes beside them. */
+static void a_thread_that_polls_need_not_wake_up(void **state)
+{
+    (void)state;
+    struct calibration calibration = {.single_stream_ips = 280,
+                                      .single_graph_ips = 300,
+                                      .single_stream_cpu_us = 400,
+                                      .single_graph_cpu_us = 60,
+                                      .single_stream_calls_us = 300,
+                                      .single_graph_calls_us = 20,
+                                      .polled_graphs_per_s = 80000,
+                                      .polled_calls_us = 7.5,
+                                      .cpus = 16};
+    struct explain_point point = {.processes = 1, .threads = 1, .streams = 64};
+    assert_float_equal(ceiling_polling_s(&point, &calibration), 305e-6, 1e-9);
+    point.launch = LAUNCH_GRAPH;
+    assert_float_equal(ceiling_polling_s(&point, &calibration), 25e-6, 1e-9);
+    /* A launch may wait for room, where CPU time counts no waiting. */
+    calibration.single_graph_calls_us = 3000;
+    assert_float_equal(ceiling_polling_s(&point, &calibration), 60e-6, 1e-9);
+    /* Of an earlier calibration. */
+    calibration.single_graph_calls_us = 20;
+    calibration.polled_calls_us = 0;
+    assert_float_equal(ceiling_polling_s(&point, &calibration), 60e-6, 1e-9);
+}
+
 /* Two workers over MPS, 74 iterations/s of arithmetic, one alone 49: as measured on an H200. */
 static void thread_caps(void **state)
 {
@@ -362,6 +388,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layouts_of_the_h200),
         cmocka_unit_test(each_figure_can_bind),
+        cmocka_unit_test(a_thread_that_polls_need_not_wake_up),
         cmocka_unit_test(thread_caps),
         cmocka_unit_test(copies_both_ways_are_named_only_where_they_matter),
         cmocka_unit_test(the_gpu_takes_what_one_process_launches),
