@@ -654,6 +654,9 @@ const struct option_row option_table[OPTION_COUNT] = {
      0, "no", NULL, OUT,
      "Also find how many MPS clients the GPU and its driver allow with how many connections each,\n"
      "by starting them (half a minute on an H200), and keep it for sweeps."},
+    {OPTION_DOCTOR_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_DOCTOR,
+     CHOICES({"text"}, {"json"}), 0, 0, "text", NULL, OUT,
+     "What is printed on standard output. json is one value, and has no --limits."},
     {OPTION_VERIFY, "verify", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, OPTION_EXPLAIN, NULL, 0, 0,
      "no", NULL, HOW,
      "Measure each remedy against the point that it is for, in turns, on the GPU of the results,\n"

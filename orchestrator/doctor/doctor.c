@@ -10,26 +10,51 @@
 #include "orchestrator/console/report.h"
 #include "orchestrator/doctor/internal.h"
 
+/* The longest has two paths. */
+#define FINDING_TEXT (3 * PATH_MAX)
+
+static const char *const words[] = {"ok", "warning", "problem"};
+
+static void print_finding(FILE *out, enum finding finding, const char *advice, const char *text)
+{
+    color_print(out, words[finding]);
+    fprintf(out, "%*s%s\n", 9 - (int)strlen(words[finding]), "", text);
+    if (advice)
+        fprintf(out, "         -> %s\n", advice);
+}
+
+static void add_finding(json_t *findings, enum finding finding, const char *advice,
+                        const char *text)
+{
+    size_t check = strcspn(text, ":");
+    const char *rest = text[check] ? text + check + strspn(text + check, ": ") : text;
+    json_array_append_new(findings, json_pack("{s:s, s:s%, s:s, s:s?}", "finding", words[finding],
+                                              "check", text, check, "text", rest, "advice",
+                                              advice));
+}
+
 void doctor_report(struct doctor *doctor, enum finding finding, const char *advice,
                    const char *format, ...)
 {
-    static const char *const words[] = {"ok", "warning", "problem"};
+    char text[FINDING_TEXT];
     va_list args;
-    color_print(doctor->out, words[finding]);
-    fprintf(doctor->out, "%*s", 9 - (int)strlen(words[finding]), "");
     va_start(args, format);
-    vfprintf(doctor->out, format, args);
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    fputc('\n', doctor->out);
-    if (advice && finding != FINDING_OK)
-        fprintf(doctor->out, "         -> %s\n", advice);
+    if (finding == FINDING_OK)
+        advice = NULL;
+    if (doctor->findings)
+        add_finding(doctor->findings, finding, advice, text);
+    else
+        print_finding(doctor->out, finding, advice, text);
     doctor->warnings += finding == FINDING_WARNING;
     doctor->problems += finding == FINDING_PROBLEM;
 }
 
 static void end_group(const struct doctor *doctor)
 {
-    fputc('\n', doctor->out);
+    if (!doctor->findings)
+        fputc('\n', doctor->out);
 }
 
 static void print_sum(const struct doctor *doctor)
@@ -37,6 +62,16 @@ static void print_sum(const struct doctor *doctor)
     fprintf(doctor->out, "%s: %u problem%s, %u warning%s\n",
             doctor->problems ? "not ready" : "ready", doctor->problems,
             doctor->problems == 1 ? "" : "s", doctor->warnings, doctor->warnings == 1 ? "" : "s");
+}
+
+static void print_json(const struct doctor *doctor)
+{
+    json_t *record = json_pack("{s:b, s:i, s:i, s:O}", "ready", doctor->problems == 0, "problems",
+                               (int)doctor->problems, "warnings", (int)doctor->warnings,
+                               "findings", doctor->findings);
+    json_dumpf(record, stdout, JSON_INDENT(1));
+    putchar('\n');
+    json_decref(record);
 }
 
 static void check_cpus(struct doctor *doctor, const struct session *session)
@@ -149,9 +184,9 @@ static void check_machine(struct doctor *doctor, const struct machine_container 
     doctor_check_limits(doctor, &limits);
 }
 
-static int check_all(const char *device, bool finds_limits)
+static int check_all(const char *device, bool finds_limits, bool json)
 {
-    struct doctor doctor = {.out = stdout};
+    struct doctor doctor = {.out = stdout, .findings = json ? json_array() : NULL};
     const struct machine_container container = machine_container_read("");
     struct session session;
     const struct session_request request = {.device = device, .single = "doctor"};
@@ -177,7 +212,11 @@ static int check_all(const char *device, bool finds_limits)
     }
     check_gnuplot(&doctor);
     end_group(&doctor);
-    print_sum(&doctor);
+    if (doctor.findings)
+        print_json(&doctor);
+    else
+        print_sum(&doctor);
+    json_decref(doctor.findings);
     return doctor.problems ? EXIT_BAD_SETUP : EXIT_ALL_MEASURED;
 }
 
@@ -185,7 +224,11 @@ int doctor_command(const struct invocation *invocation)
 {
     const char *device = options_text(invocation->options, OPTION_DEVICE);
     bool finds_limits = options_switch(invocation->options, OPTION_FIND_LIMITS);
-    int result = check_all(device, finds_limits);
+    bool json = strcmp(options_text(invocation->options, OPTION_DOCTOR_FORMAT), "json") == 0;
+    if (json && finds_limits)
+        return report(status_set(STATUS_USAGE, "'--limits' prints a table, and not JSON: give "
+                                               "either it or '--format json'"));
+    int result = check_all(device, finds_limits, json);
     if (result == EXIT_ALL_MEASURED && finds_limits)
         result = doctor_find_limits(device);
     return result;

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <jansson.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,13 +21,14 @@
 
 enum finding { FINDING_OK, FINDING_WARNING, FINDING_PROBLEM };
 
-/* All zero but out: an empty report. */
+/* All zero but one of out and findings: an empty report. */
 struct doctor {
     FILE *out;
+    json_t *findings; /* an array, which takes them instead; the caller's */
     unsigned warnings, problems;
 };
 
-/* Prints one finding. advice is what to type; it may be NULL where the finding is always
+/* Prints or adds one finding, which begins with what was looked at and ": ". advice is what to type; it may be NULL where the finding is always
  * FINDING_OK. */
 void doctor_report(struct doctor *doctor, enum finding finding, const char *advice,
                    const char *format, ...) __attribute__((format(printf, 4, 5)));

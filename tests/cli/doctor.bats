@@ -72,6 +72,23 @@ CONTROL_SAYS='CUDA MPS Control for Linux/Unix/QNX. Binary version: '
   absent '^problem' out
 }
 
+@test "JSON has each finding of the text, and the sum" {
+  expect 0 "$MPSWEEP" doctor --device emulated
+  cp out text
+  expect 0 "$MPSWEEP" doctor --device emulated --format json
+  jq -e '.ready and .problems == 0 and .warnings == ([.findings[] | select(.finding == "warning")] | length)
+    and (.findings | all(.finding == "ok" or .advice != null))' out
+  # What is free, and others' daemons, may differ from one call to the next.
+  jq -r '.findings[] | select(.check | test("^(/dev/shm$|MPS daemon)") | not) | "\(.finding) \(.check): \(.text)"' \
+    out >found
+  [ "$(wc -l <found)" -ge 15 ]
+  grep -E '^(ok|warning|problem) ' text | grep -vE ' (/dev/shm:|MPS daemon)' | sed 's/  */ /' | diff - found
+  expect 1 "$MPSWEEP" doctor --device 0 --format json
+  jq -e '(.ready | not) and .problems >= 1 and (.findings | any(.finding == "problem" and .advice != null))' out
+  expect 1 "$MPSWEEP" doctor --limits --format json
+  grep -q "give either it or '--format json'" err
+}
+
 @test "each warning and each problem is followed by what to do" {
   # In a place where as much as possible is amiss.
   (ulimit -n 256 -l 32 &&
