@@ -12,10 +12,6 @@
 /* Calibrations are good to a few percent. */
 #define PASSED 1.05
 
-/* A point that does less than this share of what would be the next ceiling is not limited by it:
- * the one that it passes, with a figure that is too low, still is the nearest that is known. */
-#define NEAR 0.5
-
 /* A line is worth a word where twice as fast a one gives at least this. */
 #define LEAST_RELIEF 1.01
 
@@ -50,17 +46,26 @@ static bool passes(const struct explain_point *point, double ceiling_ips, double
            point->measured_low_ips > most_ips;
 }
 
-/* The ceilings that hold: without those that the point passes, if one is left that is near. */
+/* The ceilings without those that the point passes. But where it is less above the highest of these
+ * than it is below what is left, it is limited by that one, with a figure that is too low. */
 static void find_holding(const struct explain_point *point, const struct ceilings *ceilings,
                          double expected_ips, struct ceilings *out)
 {
+    enum ceiling_kind nearest = CEILING_KINDS;
     *out = *ceilings;
-    for (int i = 0; i < CEILING_KINDS; i++)
-        if (i != CEILING_TIME_SLICING && passes(point, out->ips[i], expected_ips))
-            out->ips[i] = 0.0;
+    for (int i = 0; i < CEILING_KINDS; i++) {
+        if (i == CEILING_TIME_SLICING || !passes(point, out->ips[i], expected_ips))
+            continue;
+        out->ips[i] = 0.0;
+        if (nearest == CEILING_KINDS || ceilings->ips[i] > ceilings->ips[nearest])
+            nearest = (enum ceiling_kind)i;
+    }
+    if (nearest == CEILING_KINDS)
+        return;
     enum ceiling_kind lowest = ceilings_lowest(out);
-    if (lowest == CEILING_KINDS || point->measured_ips < NEAR * out->ips[lowest])
-        *out = *ceilings;
+    double above = point->measured_ips / ceilings->ips[nearest];
+    if (lowest == CEILING_KINDS || above < out->ips[lowest] / point->measured_ips)
+        out->ips[nearest] = ceilings->ips[nearest];
 }
 
 void binding_find(const struct explain_point *point, const struct calibration *calibration,

@@ -78,6 +78,18 @@ found() {
 }
 # -- the scripts behind the tables and figures --------------------------------------------------------
 
+# Each new results file may change it, and the whole evaluation takes minutes.
+@test "the evaluation's comparison of machines is that of the committed results" {
+  local results=$MPSWEEP_SOURCE_DIR/docs/results
+  python3 -B -c 'import importlib.machinery, importlib.util, sys
+loader = importlib.machinery.SourceFileLoader("evaluate", sys.argv[1])
+module = importlib.util.module_from_spec(importlib.util.spec_from_loader("evaluate", loader))
+loader.exec_module(module)
+module.machines()' "$MPSWEEP_SOURCE_DIR/tests/accuracy/evaluate" >machines
+  [ "$(grep -c '^[a-z_]* *[0-9]' machines)" -eq 4 ]
+  sed -n '/^the built-in workload, calibrated on/,/^$/p' "$results/evaluation.txt" | grep . | diff - <(grep . machines)
+}
+
 @test "scripts of the evaluation report what they lack in one line" {
   local accuracy=$MPSWEEP_SOURCE_DIR/tests/accuracy
   expect 1 "$MPSWEEP_SOURCE_DIR/tests/bench/agree.py"
