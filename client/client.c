@@ -486,6 +486,12 @@ void client_end_bad(struct mpsweep *handle, enum client_bad bad, const char *tex
     mpsweep_cancel(handle);
 }
 
+void client_set_asking(struct mpsweep *handle, bool asking)
+{
+    if (handle)
+        atomic_store(&handle->slot->inside, asking ? SHM_INSIDE_ITERATE : SHM_INSIDE_NOTHING);
+}
+
 void client_note_cut_off(void)
 {
     if (client.attached)

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "include/mpsweep/client.h"
@@ -19,6 +20,9 @@ enum client_bad {
 
 /* Ends the iteration as mpsweep_cancel() does, and counts it apart; text has the reason. */
 void client_end_bad(struct mpsweep *handle, enum client_bad bad, const char *text);
+
+/* Whether the handle waits for the answer to its first request, before it is ready. */
+void client_set_asking(struct mpsweep *handle, bool asking);
 
 /* A process was killed, perhaps with work on the GPU. */
 void client_note_cut_off(void);

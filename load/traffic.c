@@ -47,7 +47,9 @@ static enum status check_first(struct traffic *traffic)
     char text[128];
     struct exchange *exchange = &traffic->streams[0].exchange;
     exchange_begin(exchange);
+    client_set_asking(traffic->streams[0].handle, true);
     CURLcode code = curl_easy_perform(exchange->easy);
+    client_set_asking(traffic->streams[0].handle, false);
     enum status status = server_check(traffic->server);
     if (status != STATUS_OK || exchange_judge(exchange, code, text) == EXCHANGE_GOOD)
         return status;

@@ -76,18 +76,23 @@ static enum status check_texts(const struct point_requests *requests)
     return status == STATUS_OK && requests->ready ? placeholders_check(requests->ready) : status;
 }
 
-/* Else another program may answer at the one port that all requests go to. */
-static enum status check_port(char *const *command, const char *request)
+/* Else another program may answer at the one port that all are sent to. */
+static enum status check_port(char *const *command, const struct point_requests *requests)
 {
     while (*command && !placeholders_use(*command, PLACEHOLDER_PORT))
         command++;
-    if (!*command || placeholders_use(request, PLACEHOLDER_PORT))
-        return STATUS_OK;
-    return status_set(STATUS_USAGE,
-                      "'%s' sends all requests to one port, but the command has {port}, one for "
-                      "each server: write {port} in --request, too, as in 'POST "
-                      "http://127.0.0.1:{port}/infer'",
-                      request);
+    if (*command && !placeholders_use(requests->request, PLACEHOLDER_PORT))
+        return status_set(STATUS_USAGE,
+                          "'%s' sends all requests to one port, but the command has {port}, one "
+                          "for each server: write {port} in --request, too, as in 'POST "
+                          "http://127.0.0.1:{port}/infer'",
+                          requests->request);
+    if (*command && requests->ready && !placeholders_use(requests->ready, PLACEHOLDER_PORT))
+        return status_set(STATUS_USAGE,
+                          "'%s' asks one port, but the command has {port}, one for each server: "
+                          "write {port} in --ready, too, as in http://127.0.0.1:{port}/health",
+                          requests->ready);
+    return STATUS_OK;
 }
 
 static enum status check_body(const char *path)
@@ -149,7 +154,7 @@ enum status requests_check(const struct options *options, char *const *command,
         return status_set(STATUS_USAGE, "--server needs a program: -- COMMAND");
     status = check_texts(requests);
     if (status == STATUS_OK)
-        status = check_port(command, requests->request);
+        status = check_port(command, requests);
     if (status != STATUS_OK)
         return status;
     if (requests->body)

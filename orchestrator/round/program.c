@@ -203,9 +203,14 @@ static enum status blame_server(const struct round *round, unsigned process, dou
     const struct point_requests *requests = &round->point->program.requests;
     const struct placeholders values =
         program_placeholders(round->point, round->session, &round->crew->ports, process);
+    uint32_t inside = atomic_load(&shm_slot_at(&round->shm, process, 0)->inside);
     const char *asks = requests->ready ? requests->ready : requests->request;
     const char *what =
         requests->ready ? "no answer of 200 to 299 came from" : "it took no connection for";
+    if (inside == SHM_INSIDE_ITERATE) {
+        asks = requests->request;
+        what = "its first request has no answer yet, which --timeout limits:";
+    }
     char *asked = placeholders_fill(asks, &values);
     if (!asked)
         return status_set(STATUS_MEMORY, "out of memory");

@@ -48,6 +48,9 @@ static char *best_text(const struct tune *tune)
         write_winner(tune, winner, out.file);
     else if (json_is_object(json_object_get(tune->record, "closest")))
         fputs("none: no layout was found that surely meets the constraints", out.file);
+    else if (integer_at(tune->record, "measured") > 0)
+        fprintf(out.file, "none: no layout was found that %s",
+                tune_is_constrained(tune) ? "meets the constraints" : "works");
     else
         fputs("none: no layout was measured", out.file);
     return text_stream_close(&out);

@@ -177,8 +177,14 @@ char *tune_again_words(const struct tune *tune, double budget_s);
 
 /* -- report.c -- */
 
+/* A line of progress, unless quiet. */
+void tune_print_point(struct tune *tune, size_t point, enum tune_stage stage);
+
 /* On standard output, in the format asked for. footer may be NULL. */
 void tune_print(const struct tune *tune, const json_t *footer);
+
+/* Whether a limit excludes layouts that work. */
+bool tune_is_constrained(const struct tune *tune);
 
 /* The rate that was searched for, with its latency and the limit of that. */
 void tune_write_rate(const struct tune *tune, const json_t *winner, FILE *out);
@@ -189,8 +195,6 @@ void tune_write_rate(const struct tune *tune, const json_t *winner, FILE *out);
  * other formats only how to continue, on standard error. After tune_print(). */
 void tune_print_closing(const struct tune *tune);
 
-/* What --dry-run prints. */
-void tune_print_plan(struct tune *tune);
+/* -- dry_run.c: what --dry-run prints -- */
 
-/* A line of progress, unless quiet. */
-void tune_print_point(struct tune *tune, size_t point, enum tune_stage stage);
+void tune_print_plan(struct tune *tune);

@@ -442,6 +442,12 @@ static const char *why_unready(const struct tune *tune)
     return tune->rules.program ? "; does it work on the GPU, or call mpsweep_ready()?" : "";
 }
 
+bool tune_is_constrained(const struct tune *tune)
+{
+    return tune->rules.max_p99_us > 0.0 || tune->rules.max_cpus > 0.0 ||
+           tune_goal(tune)->permille > 0;
+}
+
 /* Why no layout has a number that counts. */
 static void print_no_number(const struct tune *tune)
 {
@@ -460,6 +466,9 @@ static void print_no_number(const struct tune *tune)
             "%.0fs or more if it needs that long\n",
             what, tune->pace.unready_s, why_unready(tune),
             ceil(STARTS_LEAST * tune->pace.unready_s));
+    } else if (integer_at(tune->record, "measured") > 0 && tune_is_constrained(tune)) {
+        puts("no layout that was tried meets the constraints: raise the limit, or give a longer "
+             "--budget");
     } else {
         puts("no layout was measured: give a longer --budget");
     }
@@ -494,8 +503,10 @@ static void print_search(const struct tune *tune)
                                  : "measuring alone");
     if (tune->unguided)
         fputs(" since the calibration took longer than its share", stdout);
-    if (strcmp(ended, "budget") == 0)
-        printf("; more time might find a better one");
+    bool all = integer_at(record, "measured") == integer_at(record, "space");
+    if (strcmp(ended, "budget") == 0 && !all)
+        printf("; more time might find %s",
+               json_is_object(json_object_get(record, "winner")) ? "a better one" : "one");
     else if (strcmp(ended, "interrupted") == 0)
         printf("; interrupted");
     putchar('\n');

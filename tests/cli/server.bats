@@ -368,6 +368,9 @@ END
 @test "a server that is never ready" {
   fails 'process 1 .*was not ready within [0-9.]+ s: no answer of 200 to 299 came from http://127.0.0.1:[0-9]+/health; its last words: http://127.0.0.1:[0-9]+/health: HTTP 503' --timeout 3 -- --ready-after 1000
   fails 'process 1 .*was not ready within [0-9.]+ s' --timeout 3 -- --refuse
+  # It is, but never answers.
+  fails 'process 1 .*was not ready within [0-9.]+ s: its first request has no answer yet, which --timeout limits: POST http://127.0.0.1:[0-9]+/infer' \
+    --timeout 3 --request-timeout 60 -- --stall
   cat >plain.py <<'PROGRAM'
 import socket, sys
 server = socket.create_server(("127.0.0.1", int(sys.argv[1])))
@@ -435,6 +438,8 @@ PROGRAM
   refused '\{prot\}' "${sweep[@]}" --server --request 'GET http://127.0.0.1:{prot}/infer' "${run[@]}"
   refused "^mpsweep: 'GET http://127.0.0.1:8000/' sends all requests to one port, but the command has \{port\}, one for each server: write \{port\} in --request, too" \
     "${sweep[@]}" --server --request 'GET http://127.0.0.1:8000/' "${run[@]}"
+  refused "^mpsweep: 'http://127.0.0.1:8000/health' asks one port, but the command has \{port\}, one for each server: write \{port\} in --ready, too" \
+    "${sweep[@]}" --server --ready http://127.0.0.1:8000/health --request "GET $ADDRESS/infer" "${run[@]}"
   local header
   for header in 'Authorization Bearer abc' 'Two Words: x' ': x' 'Empty: ' 'Empty;'; do
     refused "^mpsweep: '$header' is not a value of header: it takes NAME: VALUE" \
