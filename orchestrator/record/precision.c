@@ -89,18 +89,26 @@ static void add_needs(json_t *object, const struct measurement *measurement,
                             json_real(round_up(factor * longest_window_s(measurement))));
 }
 
+#define CHANGE_TEXT 48
+
+/* "fell by 60.0%", of what was before: nothing falls by more than all of that. Returns out. */
+static const char *change_text(double before, double after, char out[CHANGE_TEXT])
+{
+    double share = (after - before) / before;
+    if (before > 0.0)
+        snprintf(out, CHANGE_TEXT, "%s by %.1f%%", share > 0.0 ? "rose" : "fell",
+                 100.0 * fmin(fabs(share), share > 0.0 ? INFINITY : 1.0));
+    else
+        snprintf(out, CHANGE_TEXT, "rose from 0");
+    return out;
+}
+
 static void warn_unsteady(json_t *warnings, const struct point *point, const struct window *window,
                           double window_s, double steady_from_s)
 {
     double warmup_s = (double)point->work.warmup_ns / 1e9;
-    /* Of the level behind the change. */
-    double before = 1.0 + window->before_rel;
-    char changed[48] = "rose from 0";
-    if (fabs(window->before_rel) < LEVEL_MATTERS)
-        return;
-    if (before > 0.0)
-        snprintf(changed, sizeof changed, "%s by %.1f%%", before < 1.0 ? "rose" : "fell",
-                 100.0 * fabs(window->before_rel) / before);
+    char changed[CHANGE_TEXT];
+    change_text(1.0 + window->before_rel, 1.0, changed);
     if (window->settled)
         warnings_add(warnings, "unsteady",
                      "throughput %s after the first %.2g s of the window, which were left out: "
@@ -168,14 +176,29 @@ static void warn_outliers(json_t *warnings, const struct point *point,
         warn_outliers_of(warnings, point->mix->programs[i].name, &last->programs[i].latency);
 }
 
+/* The trend is a straight line through the mean in the middle of the window. */
 static void warn_drift(json_t *warnings, const struct window *window, double window_s)
 {
-    if (fabs(window->drift_rel) >= DRIFT_MATTERS)
-        warnings_add(warnings, "drift",
-                     "throughput %s by %.1f%% within a window of %.2g s: give a longer --warmup, "
-                     "and look at the GPU's clocks and temperature",
-                     window->drift_rel < 0.0 ? "fell" : "rose", 100.0 * fabs(window->drift_rel),
-                     window_s);
+    char changed[CHANGE_TEXT];
+    double half = window->drift_rel / 2.0;
+    warnings_add(warnings, "drift",
+                 "throughput %s within a window of %.2g s: give a longer --warmup, "
+                 "and look at the GPU's clocks and temperature",
+                 change_text(1.0 - half, 1.0 + half, changed), window_s);
+}
+
+/* One warning of the two: a change of level within the window makes a trend, too; one that was left
+ * out matters less than a trend of what was kept. */
+static void warn_change(json_t *warnings, const struct point *point,
+                        const struct round_result *last)
+{
+    const struct window *window = &last->window;
+    bool drifts = fabs(window->drift_rel) >= DRIFT_MATTERS;
+    bool changes = fabs(window->before_rel) >= LEVEL_MATTERS;
+    if (changes && !(drifts && window->settled))
+        warn_unsteady(warnings, point, window, last->window_s, last->steady_from_s);
+    else if (drifts)
+        warn_drift(warnings, window, last->window_s);
 }
 
 void record_add_precision(json_t *record, const struct point *point,
@@ -195,8 +218,7 @@ void record_add_precision(json_t *record, const struct point *point,
     add_needs(object, measurement, interval, precision_rel);
     json_object_set_new(record, "interval", object);
     json_t *warnings = warnings_of(record);
-    warn_drift(warnings, window, last->window_s);
-    warn_unsteady(warnings, point, window, last->window_s, last->steady_from_s);
+    warn_change(warnings, point, last);
     warn_outliers(warnings, point, last);
     add_stall(record, point, &window->stall);
 }

@@ -79,7 +79,7 @@ static void drift_is_warned_of(void **state)
     measured(1, 0.005);
     measurement.last.window.drift_rel = -0.042;
     json_t *record = recorded(0.01);
-    assert_non_null(strstr(only_warning(record, "drift"), "throughput fell by 4.2% within"));
+    assert_non_null(strstr(only_warning(record, "drift"), "throughput fell by 4.1% within"));
     json_decref(record);
 }
 
@@ -127,6 +127,44 @@ static void a_change_is_a_share_of_what_was_before(void **state)
         assert_non_null(strstr(only_warning(record, "unsteady"), cases[i].text));
         json_decref(record);
     }
+}
+
+/* The same of a trend, which is a share of the mean: 1.27 is from 1.635 to 0.365. */
+static void a_drift_is_a_share_of_what_was_before(void **state)
+{
+    static const struct {
+        double drift_rel;
+        const char *text;
+    } cases[] = {{-1.27, "throughput fell by 77.7% within"},
+                 {-2.4, "throughput fell by 100.0% within"},
+                 {0.5, "throughput rose by 66.7% within"},
+                 {2.1, "throughput rose from 0 within"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        measured(1, 0.005);
+        measurement.last.window.drift_rel = cases[i].drift_rel;
+        json_t *record = recorded(0.01);
+        assert_non_null(strstr(only_warning(record, "drift"), cases[i].text));
+        json_decref(record);
+    }
+}
+
+/* A step looks like a trend, unless it was left out. */
+static void a_change_has_one_warning(void **state)
+{
+    (void)state;
+    measured(1, 0.005);
+    measurement.last.window.settled = false;
+    measurement.last.window.before_rel = 1.28;
+    measurement.last.window.drift_rel = -1.27;
+    json_t *record = recorded(0.01);
+    assert_non_null(strstr(only_warning(record, "unsteady"), "throughput fell by 56.1% within"));
+    assert_true(number(record, "drift_rel") == -1.27);
+    json_decref(record);
+    measurement.last.window.settled = true;
+    record = recorded(0.01);
+    assert_non_null(strstr(only_warning(record, "drift"), "throughput fell by 77.7% within"));
+    json_decref(record);
 }
 
 static void outliers_are_warned_of(void **state)
@@ -333,6 +371,8 @@ int main(void)
         cmocka_unit_test(drift_is_warned_of),
         cmocka_unit_test(what_was_left_out_is_warned_of),
         cmocka_unit_test(a_change_is_a_share_of_what_was_before),
+        cmocka_unit_test(a_drift_is_a_share_of_what_was_before),
+        cmocka_unit_test(a_change_has_one_warning),
         cmocka_unit_test(outliers_are_warned_of),
         cmocka_unit_test(scattered_multiprocessors_are_all_listed),
         cmocka_unit_test(workloads_of_a_mix_are_no_outliers_of_each_other),
