@@ -1,20 +1,37 @@
 #include "files/file_name.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
+#include <strings.h>
 
 #include "common/paths.h"
+#include "common/text.h"
+
+/* What has more letters, or digits, is a part of the name: ".2026-11-28", ".v2". */
+#define ENDING_LETTERS 5
+
+static bool is_of_letters(const char *ending)
+{
+    size_t length = 0;
+    while (isalpha((unsigned char)ending[length]))
+        length++;
+    return length > 0 && length <= ENDING_LETTERS && !ending[length];
+}
+
+/* Whether a name ends as files of another kind do, or nearly as those of its own. */
+static bool has_other_ending(const char *name, const char *wanted)
+{
+    const char *dot = strrchr(name, '.');
+    return dot && dot > name && strcasecmp(dot, wanted) != 0 &&
+           (is_of_letters(dot + 1) || text_distance(dot + 1, wanted + 1) == 1);
+}
 
 enum status file_name_check(const char *path, const char *what, const char *wanted)
 {
-    static const char *const endings[] = {".jsonl", ".json", ".csv",  ".svg", ".png",
-                                          ".pdf",   ".gp",   ".html", ".job"};
     static const char *const others[] = {"csv", "json", "table", "-"};
-    const char *name = path_file_name(path), *dot = strrchr(name, '.');
-    bool wrong = false;
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        wrong |= dot && strcmp(dot, endings[i]) == 0 && strcmp(dot, wanted) != 0;
+    bool wrong = has_other_ending(path_file_name(path), wanted);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         wrong |= strcmp(path, others[i]) == 0;
     if (!wrong)

@@ -169,7 +169,9 @@ enum status campaign_claim_results(struct campaign *campaign, results_field *nee
         return STATUS_OK;
     if (options_switch(campaign->options, OPTION_RESUME))
         return results_continue(path, needed, &campaign->earlier, &campaign->writer);
-    enum status status = file_name_check(path, "results", ".jsonl");
+    /* What is renamed at the end may have any name until then. */
+    const char *published = options_text(campaign->options, OPTION_PUBLISH);
+    enum status status = file_name_check(published ? published : path, "results", ".jsonl");
     return status == STATUS_OK ? results_check_new(path, EXISTS_ADVICE) : status;
 }
 

@@ -83,7 +83,23 @@ load helper
     "$MPSWEEP" trace --device emulated -l threads:1 -o t.svg
   refused "'r.jsonl' is not a name for a job: name it .job" \
     "$MPSWEEP" record --device emulated -o r.jsonl -- true
+  # Nor does a slip make a name of its own.
+  refused "'n.jsn' is not a name for a timeline: name it .json" "$MPSWEEP" trace --device emulated -l threads:1 -o n.jsn
+  refused "'n.json5' is not a name for a timeline: name it .json" \
+    "$MPSWEEP" trace --device emulated -l threads:1 -o n.json5
+  refused "'x.txt' is not a name for a job: name it .job" "$MPSWEEP" record --device emulated -o x.txt -- true
+  refused "'d.txt/r.jsonll' is not a name for results" "$MPSWEEP" sweep "${TINY[@]}" -o d.txt/r.jsonll
+  refused "'r.jsnl' is not a name for results" "$MPSWEEP" sweep "${TINY[@]}" -o r.part --publish r.jsnl
   [ -z "$(ls | grep -vx 'out\|err')" ]
+}
+
+@test "a name without the ending of a kind of file is fine" {
+  local name
+  mkdir d.txt
+  for name in plain h200.2026-11-28 r.v2 d.txt/plain upper.JSONL ending. .hidden; do
+    expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 -q -o "$name"
+    [ -s "$name" ]
+  done
 }
 
 # is_markdown TITLES SIDES: of the first table in out, behind an empty line; rows have as many cells.
