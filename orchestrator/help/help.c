@@ -2,7 +2,9 @@
 
 #include <string.h>
 
+#include "orchestrator/console/columns.h"
 #include "orchestrator/help/parts.h"
+#include "probes/probe.h"
 
 static void print_section(FILE *out, const char *text, const char *heading)
 {
@@ -126,6 +128,15 @@ static bool is_in_list(const char *list, size_t length, const char *separators, 
     return false;
 }
 
+/* The bytes of a line and of those that go on with it, which begin further right. */
+static size_t item_length(const char *line)
+{
+    size_t length = strcspn(line, "\n");
+    while (strncmp(line + length, "\n   ", 4) == 0)
+        length += 1 + strcspn(line + length + 1, "\n");
+    return length;
+}
+
 /* Prints the lines of a section of the manual that explain a word. */
 static bool print_explained(FILE *out, const char *section, const char *separators,
                             const char *word)
@@ -134,7 +145,7 @@ static bool print_explained(FILE *out, const char *section, const char *separato
     bool any = false;
     const char *line = help_section(help_page_text(HELP_MAIN), section, &length);
     for (const char *end = line + length; line < end; line += bytes + 1) {
-        bytes = strcspn(line, "\n");
+        bytes = item_length(line);
         const char *gap = *line == ' ' ? strstr(line + 2, "  ") : NULL;
         size_t title = gap && gap < line + bytes ? (size_t)(gap - line) : bytes;
         if (*line != ' ' || !is_in_list(line + 2, title - 2, separators, word))
@@ -145,12 +156,29 @@ static bool print_explained(FILE *out, const char *section, const char *separato
     return any;
 }
 
+/* The question of a probe, how it is answered, and what to do about the effect. */
+static bool print_probe(FILE *out, const char *name)
+{
+    const struct probe *probe = probe_find(name);
+    char label[64];
+    if (!probe)
+        return false;
+    snprintf(label, sizeof label, "  %s  a probe: ", name);
+    print_wrapped(out, label, strlen(label), probe->question);
+    print_wrapped(out, "    ", 4, probe->method);
+    print_wrapped(out, "    remedy: ", 12, probe->remedy);
+    fprintf(out, "    'mpsweep probe %s' asks it here\n", name);
+    return true;
+}
+
 bool help_print_word(FILE *out, const char *word)
 {
     const char *name = word + (strncmp(word, "--", 2) == 0 ? 2 : 0);
     char letter = word[0] == '-' && word[1] != '-' && strlen(word) == 2 ? word[1] : '\0';
     bool named = false, any = print_explained(out, "WORDS", ",", name);
+    any |= print_explained(out, "CEILINGS", ",", name);
     any |= print_explained(out, "OTHER COMMANDS", ", ", name);
+    any |= print_probe(out, name);
     for (int i = 0; i < OPTION_COUNT; i++)
         named |= strcmp(option_table[i].name, name) == 0;
     bool axes = strcmp(word, "axes") == 0 || strcmp(word, "axis") == 0;

@@ -1,5 +1,5 @@
 /*
- * Help and manual pages, made from the tables of commands and options and from the texts in
+ * Help and manual pages, made from the tables of commands, options and probes and from the texts in
  * docs/man: one for each command, or for the commands of one family, and one for the program.
  */
 #pragma once
@@ -19,9 +19,9 @@ void help_print(FILE *out, const char *page);
  * names of the others, so that it fits on a screen, unless all of it is wanted. */
 void help_print_command(FILE *out, const struct command *command, bool all);
 
-/* Prints what the manual explains the word with, and each option that it names, with or without its
- * dashes, or by its letter, or that has it among its values, with the commands that take it; of
- * "axes" all that are. False: there is none. */
+/* Prints what the manual explains the word with, the probe of that name, and each option that it
+ * names, with or without its dashes, or by its letter, or that has it among its values, with the
+ * commands that take it; of "axes" all that are. False: there is none. */
 bool help_print_word(FILE *out, const char *word);
 
 /* Prints a manual page in roff (man 7 groff_man). False: there is no such page. */

@@ -167,7 +167,7 @@ bool help_print_manual(FILE *out, const char *page)
     print_roff_section(out, text, "DESCRIPTION");
     print_manual_commands(out, page);
     print_manual_options(out, page);
-    static const char *const last[] = {"OTHER COMMANDS", "WORDS",       "COMPLETION",
+    static const char *const last[] = {"OTHER COMMANDS", "WORDS",       "CEILINGS", "COMPLETION",
                                        "EXIT STATUS",    "ENVIRONMENT", "FILES"};
     for (size_t i = 0; i < sizeof last / sizeof *last; i++) {
         help_section(text, last[i], &length);

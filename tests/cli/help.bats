@@ -124,8 +124,10 @@ fits_a_screen() {
     head -1 out | grep -q "^  [^ ].*  [^ ]"
     grep -qxF "$(head -1 out)" manual
   done
+  # A column and a ceiling.
   expect 0 "$MPSWEEP" help cpus
-  [ "$(wc -l <out)" -eq 1 ]
+  [ "$(grep -c '^  CPUs  ' out)" -eq 2 ]
+  [ "$(wc -l <out)" -eq 3 ]
   local word
   for word in observed inconclusive median drift unsteady stalled outliers binding Best remedy settings calls; do
     expect 0 "$MPSWEEP" help "$word"
@@ -135,6 +137,42 @@ fits_a_screen() {
   expect 0 "$MPSWEEP" help too few workers
   grep -q '^  too few workers  ' out
   expect 1 "$MPSWEEP" help few
+}
+
+# The titles of the table of ceilings, as in the column "limited by".
+ceiling_titles() {
+  sed -nE 's/^ *\[CEILING_[A-Z_]+\] = \{"[a-z-]+", "([^"]+)",.*/\1/p' "$MPSWEEP_SOURCE_DIR/explain/ceilings.c"
+}
+
+@test "help about a ceiling: what it is, and what lifts it" {
+  local title
+  "$MPSWEEP" help --manual | sed 's/\\-/-/g; s/\\://g' >manual
+  ceiling_titles >titles
+  [ "$(wc -l <titles)" -eq "$(grep -cE '^    CEILING_[A-Z_]+,' "$MPSWEEP_SOURCE_DIR/explain/ceilings.h")" ]
+  while read -r title; do
+    expect 0 "$MPSWEEP" help "$title"
+    grep -A 1 "^  $title  *a ceiling: .*;$" out >of
+    tail -1 of | grep -qE '^ {20,}lifted by [^ ]' || fail "of $title: $(cat out)"
+    [ "$(wc -L <of)" -le 100 ]
+    grep -qxF "$(head -1 of)" manual
+  done <titles
+  # Nothing else stands between them.
+  expect 0 "$MPSWEEP" help hardware queues
+  [ "$(wc -l <out)" -eq 2 ]
+}
+
+@test "help about a probe: its question and its remedy" {
+  local name
+  expect 0 "$MPSWEEP" probe --list
+  sed -nE 's/^([a-z-]+): .*/\1/p' out >names
+  [ "$(wc -l <names)" -ge 7 ]
+  while read -r name; do
+    expect 0 "$MPSWEEP" help "$name"
+    grep -q "^  $name  a probe: " out
+    grep -q '^    remedy: ' out
+    grep -qxF "    'mpsweep probe $name' asks it here" out
+    [ "$(wc -L <out)" -le 100 ]
+  done <names
 }
 
 # -- help and manual -------------------------------------------------------------------------------
