@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -61,6 +62,17 @@ static double slowdown_rel(const struct trace *trace)
     return trace->plain_ips > 0 && trace->traced_ips > 0
                ? 1.0 - trace->traced_ips / trace->plain_ips
                : NAN;
+}
+
+#define SLOWDOWN_TEXT 64
+
+/* "4.1% slower", as the summary and the picture have it; a slowdown that is known. Returns out. */
+static const char *slowdown_text(const struct trace *trace, char out[SLOWDOWN_TEXT])
+{
+    double slowdown = slowdown_rel(trace);
+    snprintf(out, SLOWDOWN_TEXT, "%.1f%% %s", fabs(100.0 * slowdown),
+             slowdown < 0 ? "faster, which is chance" : "slower");
+    return out;
 }
 
 static json_t *pageable_json(const struct summary_pageable *pageable)
@@ -142,6 +154,7 @@ enum status trace_write_json(const struct trace *trace, const char *path)
 enum status trace_write_figure(const struct trace *trace, const char *path)
 {
     char what[POINT_DESCRIPTION], notes[POINT_DESCRIPTION + 256], *rows = NULL;
+    char slowdown[SLOWDOWN_TEXT];
     struct text text = {.at = notes, .size = sizeof notes};
     uint32_t left_out = 0;
     struct text_stream body, data;
@@ -157,8 +170,7 @@ enum status trace_write_figure(const struct trace *trace, const char *path)
     point_describe(&trace->point, what, sizeof what);
     text_append(&text, "%s.", what);
     if (isfinite(slowdown_rel(trace)))
-        text_append(&text, " Tracing made it %.1f%% slower.",
-                    fmax(0.0, 100.0 * slowdown_rel(trace)));
+        text_append(&text, " Tracing made it %s.", slowdown_text(trace, slowdown));
     if (left_out)
         text_append(&text, " Not drawn: %u more rows.", left_out);
     if (status == STATUS_OK)
@@ -175,7 +187,7 @@ enum status trace_write_figure(const struct trace *trace, const char *path)
 
 void trace_print(const struct trace *trace)
 {
-    char what[POINT_DESCRIPTION], plain[32], traced[32];
+    char what[POINT_DESCRIPTION], plain[32], traced[32], slowdown[SLOWDOWN_TEXT];
     const char *print = options_text(trace->options, OPTION_TRACE_PRINT);
     if (strcmp(print, "gpu-trace") == 0)
         listing_print_gpu(stdout, &trace->timeline);
@@ -188,9 +200,8 @@ void trace_print(const struct trace *trace)
            trace->session.emulated ? " [emulated: no real numbers]" : "");
     summary_print(stdout, &trace->timeline, &trace->summary);
     if (isfinite(slowdown_rel(trace)))
-        printf("tracing: %s iterations/s without, %s with: %.1f%% %s\n",
+        printf("tracing: %s iterations/s without, %s with: %s\n",
                text_number(trace->plain_ips, plain, sizeof plain),
                text_number(trace->traced_ips, traced, sizeof traced),
-               fabs(100.0 * slowdown_rel(trace)),
-               slowdown_rel(trace) < 0 ? "faster, which is chance" : "slower");
+               slowdown_text(trace, slowdown));
 }

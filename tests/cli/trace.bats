@@ -292,6 +292,19 @@ says_of_point() {
   tail -3 hand.svg | grep -q '^</svg>'
 }
 
+# Slow without tracing, which comes first, and quick with it.
+@test "a picture's caption has the slowdown in the words of the summary" {
+  local program=$MPSWEEP_BUILD_DIR/tests/fakes/gpu_program
+  [ -x "$program" ] || skip "the fakes are not built"
+  # shellcheck disable=SC2016 # for the script
+  printf '#!/bin/sh\nmkdir seen 2>/dev/null && exec "$1" sleep:50000 out:64\nexec "$1" out:64\n' >quicker
+  chmod +x quicker
+  expect 0 "$MPSWEEP" trace --device emulated -q -l threads:1 --duration 0.5 --figure a.gp -- ./quicker "$program"
+  sed -n 's/^tracing: .*: \([0-9.]*% .*\)$/\1/p' out >words
+  grep -q '^[0-9.]*% faster, which is chance$' words
+  grep -qF "Tracing made it $(cat words)." a.gp || fail "not $(cat words): $(grep Tracing a.gp)"
+}
+
 @test "plug-ins and open loops are traced, too" {
   expect 0 "$MPSWEEP" trace --device emulated -q -l threads:2 --workload \
     "$MPSWEEP_BUILD_DIR/examples/plugin/null.so" --duration 0.05
