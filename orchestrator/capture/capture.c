@@ -208,10 +208,11 @@ static void print_crowd(const struct capture *capture)
     if (!isfinite(off))
         return;
     char blocks[CAPTURE_BLOCKS_TEXT], replay[32], program[32], notice[160];
-    printf("with %u processes over MPS: replay %s/s, program %s/s: %+.1f%%, with %s\n",
-           capture->crowd, text_number(capture->replay_crowd_ips, replay, sizeof replay),
+    printf("with %u processes over MPS: replay %s/s, program %s/s: %+.1f%%%s%s\n", capture->crowd,
+           text_number(capture->replay_crowd_ips, replay, sizeof replay),
            text_number(capture->program_crowd_ips, program, sizeof program), 100.0 * off,
-           capture_blocks(capture, blocks));
+           capture_has_kernels(capture) ? ", with " : "",
+           capture_has_kernels(capture) ? capture_blocks(capture, blocks) : "");
     if (fabs(off) <= ALIKE_REL)
         return;
     snprintf(notice, sizeof notice,

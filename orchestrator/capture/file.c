@@ -22,6 +22,15 @@ static void put_command(FILE *out, char *const *command)
             line);
 }
 
+bool capture_has_kernels(const struct capture *capture)
+{
+    const struct workload *workload = &capture->workload.workload;
+    for (unsigned i = 0; i < workload->count; i++)
+        if (workload_step_is_kernel(&workload->steps[i]))
+            return true;
+    return false;
+}
+
 const char *capture_blocks(const struct capture *capture, char out[CAPTURE_BLOCKS_TEXT])
 {
     double scale = capture->blocks_scale;
@@ -37,9 +46,10 @@ static void put_crowd(FILE *out, const struct capture *capture)
 {
     double off = capture_crowd_difference(capture);
     if (!isfinite(off)) {
-        fputs("# Kernels of a duration compute, whatever the program's did: bound=memory is yours "
-              "to add.\n",
-              out);
+        if (capture_has_kernels(capture))
+            fputs("# Kernels of a duration compute, whatever the program's did: bound=memory is "
+                  "yours to add.\n",
+                  out);
         return;
     }
     char blocks[CAPTURE_BLOCKS_TEXT], program[32], replay[32];
@@ -47,9 +57,11 @@ static void put_crowd(FILE *out, const struct capture *capture)
             "# with %u processes over MPS the program does %s/s, this workload %s/s: %+.1f%%\n",
             capture->crowd, text_number(capture->program_crowd_ips, program, sizeof program),
             text_number(capture->replay_crowd_ips, replay, sizeof replay), 100.0 * off);
-    fprintf(out,
-            "# Kernels have %s, with which they leave each other\n"
-            "# of the GPU what the program's do, as far as that can be; all compute.\n",
+    if (capture_has_kernels(capture))
+        fprintf(
+            out,
+            "# Its kernels have %s, so that they leave other processes as\n"
+            "# much of the GPU as the program's do, or as nearly as can be. All of them compute.\n",
             capture_blocks(capture, blocks));
 }
 

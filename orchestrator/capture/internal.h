@@ -60,6 +60,9 @@ enum status capture_fit_crowd(struct capture *capture);
  * STATUS_WORKER also where the iteration gives the GPU nothing. */
 enum status capture_replay(struct capture *capture);
 
+/* Whether the workload has any: a program may only copy. */
+bool capture_has_kernels(const struct capture *capture);
+
 /* "3.25 times the program's blocks". Returns out. */
 #define CAPTURE_BLOCKS_TEXT 48
 const char *capture_blocks(const struct capture *capture, char out[CAPTURE_BLOCKS_TEXT]);

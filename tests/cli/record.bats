@@ -137,6 +137,17 @@ more_blocks() {
   absent '[0-9]e+' out mine.job
 }
 
+@test "the head of a file without kernels has no word about them" {
+  CROWD=2 record 0 out:64
+  grep -q '^# with 2 processes over MPS the program does ' mine.job
+  grep '^with 2 processes over MPS: replay ' out >line
+  absent '[Kk]ernels\|blocks' mine.job line
+  record 0 out:64
+  absent '[Kk]ernels' mine.job
+  CROWD=2 record 0 kernel:1x32:1000:1
+  grep -qE "^# Its kernels have .*the program's blocks, so that they leave" mine.job
+}
+
 # What holds processes up beside each other is their host.
 same_blocks() {
   rm -f mine.job
