@@ -20,27 +20,12 @@
 /* The most that a window grows for a program with slow iterations, seconds. */
 #define LONGEST_S 30.0
 
-/* The program's own file name, of the characters that names have. */
-static void name_after(const char *program, char name[WORKLOAD_NAME_BYTES])
-{
-    struct workload unused;
-    size_t length = 0;
-    for (const char *at = path_file_name(program); *at && length < WORKLOAD_NAME_BYTES - 1; at++)
-        name[length++] = (char)(strchr("-_", *at) || (*at >= '0' && *at <= '9') ||
-                                        ((*at | 32) >= 'a' && (*at | 32) <= 'z')
-                                    ? *at
-                                    : '_');
-    name[length] = '\0';
-    if (workload_begin(name, &unused) != STATUS_OK)
-        snprintf(name, WORKLOAD_NAME_BYTES, "recorded");
-}
-
 static enum status choose_name(struct capture *capture)
 {
     struct workload unused;
     const char *given = options_text(capture->options, OPTION_RECORD_NAME);
     if (!given) {
-        name_after(capture->job->command[0], capture->name);
+        capture_name_after(capture->job->command, capture->name);
         return STATUS_OK;
     }
     enum status status = workload_begin(given, &unused);

@@ -60,6 +60,10 @@ enum status capture_fit_crowd(struct capture *capture);
  * STATUS_WORKER also where the iteration gives the GPU nothing. */
 enum status capture_replay(struct capture *capture);
 
+/* Makes the workload's name of the program's file, or of the script that an interpreter runs,
+ * without its suffix, of the characters that names have. */
+void capture_name_after(char *const *command, char name[WORKLOAD_NAME_BYTES]);
+
 /* Whether the workload has any: a program may only copy. */
 bool capture_has_kernels(const struct capture *capture);
 

@@ -4,7 +4,7 @@ orchestrator_capture_libcapture_a_SOURCES = \
     orchestrator/capture/capture.c orchestrator/capture/capture.h orchestrator/capture/crowd.c \
     orchestrator/capture/describe.c orchestrator/capture/describe.h orchestrator/capture/file.c \
     orchestrator/capture/internal.h orchestrator/capture/iteration.c \
-    orchestrator/capture/iteration.h orchestrator/capture/replay.c \
+    orchestrator/capture/iteration.h orchestrator/capture/name.c orchestrator/capture/replay.c \
     orchestrator/capture/share.c orchestrator/capture/share.h
 
 unit_tests += tests/unit/capture/test_capture

@@ -102,6 +102,30 @@ work_is_recorded() {
   grep -q '^# 3 iterations' mine.job
 }
 
+# is_named NAME WORDS...: the workload of a program that the words run.
+is_named() {
+  rm -f mine.job
+  expect 0 "$MPSWEEP" record --device emulated -q --duration 0.2 --crowd 0 -o mine.job -- "${@:2}"
+  grep -qxF "[workload $1]" mine.job || fail "not $1: $(grep '^\[work' mine.job)"
+  grep -qxF "workload = $1" mine.job
+}
+
+@test "a workload has the name of the script that an interpreter runs" {
+  [ -x "$PROGRAM" ] || skip "the fakes are not built"
+  mkdir a.dir
+  echo "exec '$PROGRAM' out:64" >'a.dir/my serve.v2.sh'
+  is_named my_serve_v2 bash -e 'a.dir/my serve.v2.sh' other
+  is_named my_serve_v2 /bin/bash -o pipefail 'a.dir/my serve.v2.sh'
+  echo "import os; os.execv('$PROGRAM', ['gpu_program', 'out:64'])" >serve.py
+  is_named serve python3 -X utf8 serve.py --port 1
+  # What has no script has the interpreter's.
+  is_named bash bash -c "exec '$PROGRAM' out:64" serve.py
+  is_named python3 python3 -c "import os; os.execv('$PROGRAM', ['gpu_program', 'out:64'])" serve.py
+  # And a program has its own, however it begins.
+  ln -s "$PROGRAM" bashful
+  is_named bashful ./bashful out:64
+}
+
 # A copy to pageable memory takes 10 ms.
 lasts_as_long() {
   rm -f mine.job
