@@ -73,7 +73,7 @@ dist_results_DATA = \
     docs/results/h100-layouts-builtin.jsonl docs/results/h100-layouts-calibration.jsonl docs/results/h100-layouts-before.txt docs/results/h100-searches.svg docs/results/h100-layouts-detect.jsonl docs/results/h100-layouts-torch.jsonl \
     docs/results/h200-launch-gate.svg \
     docs/results/h200-forum-again.jsonl \
-    docs/results/h200-parity.txt docs/results/h200-parity-pageable.txt \
+    docs/results/h200-check-gpu-4.txt docs/results/h200-parity.txt docs/results/h200-parity-pageable.txt \
     docs/results/h200-polled.txt docs/results/h200-polled-1.jsonl docs/results/h200-polled-2.jsonl \
     docs/results/h200-polled-3.jsonl docs/results/h200-polled-4.jsonl \
     docs/results/h200-tune-110s-cufft.jsonl \

@@ -13,7 +13,7 @@ QUICK=(--duration 0.3 --warmup 0.1 --precision 50 -q -o r.jsonl)
   expect 0 "$MPSWEEP" sweep "${QUICK[@]}" -l threads:2 -l processes:2 -l processes+mps:2 \
     -l threads+mps:2 -l hybrid:2x2 -l hybrid-timesliced:2x2 -- "$TICKER" 200
   points '
-    length == 6 and all(.status == "ok" and .throughput_ips > 0 and .workload == "ticker") and
+    length == 6 and all(measured and .throughput_ips > 0 and .workload == "ticker") and
     all(if .mps then .attached == {expected: .processes, seen: .processes}
         else .attached.expected == 0 end)' r.jsonl
 }
@@ -21,7 +21,7 @@ QUICK=(--duration 0.3 --warmup 0.1 --precision 50 -q -o r.jsonl)
 @test "a shell between mpsweep and the client of the daemon" {
   real
   expect 0 "$MPSWEEP" sweep "${QUICK[@]}" -l processes+mps:2 -- sh -c '"$0" 200; exit $?' "$TICKER"
-  points '.[0] | .status == "ok" and .attached.seen == 2' r.jsonl
+  points '.[0] | measured and .attached.seen == 2' r.jsonl
 }
 
 @test "SIGKILL of mpsweep ends programs that are MPS clients" {
@@ -41,7 +41,7 @@ QUICK=(--duration 0.3 --warmup 0.1 --precision 50 -q -o r.jsonl)
   expect 0 "$MPSWEEP" sweep "${QUICK[@]}" --timeout 120 -l threads:2 -l processes:2 \
     -l processes+mps:2 -l hybrid:2x2 -- \
     python3 "$MPSWEEP_SOURCE_DIR/examples/program/serve_torch.py"
-  points 'length == 4 and all(.status == "ok" and .throughput_ips > 0)' r.jsonl
+  points 'length == 4 and all(measured and .throughput_ips > 0)' r.jsonl
 }
 
 @test "an event loop serves several streams of a thread, with PyTorch where it is" {
@@ -50,7 +50,7 @@ QUICK=(--duration 0.3 --warmup 0.1 --precision 50 -q -o r.jsonl)
   export PYTHONDONTWRITEBYTECODE=1
   expect 0 "$MPSWEEP" sweep "${QUICK[@]}" --timeout 120 -l threads:2 -l processes+mps:2 --streams 1,4 -- \
     python3 "$MPSWEEP_SOURCE_DIR/examples/program/serve_streams.py"
-  points 'length == 4 and all(.status == "ok" and .throughput_ips > 0 and (.per_worker | all(.ips > 0)))' r.jsonl
+  points 'length == 4 and all(measured and .throughput_ips > 0 and (.per_worker | all(.ips > 0)))' r.jsonl
 }
 
 # counts_as NAME MODULE: mpsweep measures that program of frameworks.py as the program itself does: an
