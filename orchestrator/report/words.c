@@ -1,4 +1,5 @@
 /* A point in words: its label, and the command line that measures it again. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,21 +48,57 @@ static void write_settings(FILE *out, const json_t *record, const struct point *
             write_option(out, row->name, setting_words(row, point, words));
 }
 
-/* How it was measured, where that is not the default. */
-static void write_manner(FILE *out, const json_t *header, const json_t *point)
+/* The options of the section that the point is of. */
+static const json_t *options_of(const json_t *header, const json_t *point)
 {
     json_t *sections = json_object_get(header, "options");
     const json_t *options = json_object_get(sections, text_at(point, "section"));
-    if (!options)
-        options = json_object_iter_value(json_object_iter(sections));
+    return options ? options : json_object_iter_value(json_object_iter(sections));
+}
+
+/* Whether it stands in the header alone: how points are measured, what a server is asked. */
+static bool is_of_header(const struct option_row *row, const struct point *point)
+{
+    bool nowhere = row->setting.recorded & PLACE_NOWHERE && !(row->flags & OPTION_AXIS);
+    if (row->id == OPTION_SERVER)
+        return point_is_server(point);
+    return row->flags & OPTION_HOW || row->id == OPTION_TIMEOUT ||
+           (nowhere && row->id != OPTION_PROGRAM_LOG && setting_applies(row, point));
+}
+
+/* How it was measured, where that is not the default. */
+static void write_manner(FILE *out, const json_t *options, const struct point *point)
+{
     for (int i = 0; i < OPTION_COUNT; i++) {
         const struct option_row *row = &option_table[i];
         const char *value = text_at(options, row->name);
-        bool is_how = row->flags & OPTION_HOW || row->id == OPTION_WARMUP;
-        if (is_how && row->commands & OPTION_SWEEP && *value &&
-            row->kind != OPTION_KIND_SWITCH && (!row->initial || strcmp(value, row->initial) != 0))
+        if (!(row->commands & OPTION_SWEEP) || !is_of_header(row, point) || !*value ||
+            (row->initial && strcmp(value, row->initial) == 0))
+            continue;
+        if (row->kind == OPTION_KIND_SWITCH)
+            fprintf(out, " --%s", row->name);
+        else
             write_option(out, row->name, value);
     }
+}
+
+/* What a record does not hold of a program: that it is a server, which has a request. */
+static void set_program(const json_t *options, struct point *point)
+{
+    const char *request = text_at(options, "request");
+    point->workload = option_table[OPTION_WORKLOAD].initial;
+    if (strcmp(text_at(options, "server"), "yes") == 0 && *request)
+        point->program.requests.request = request;
+}
+
+/* A rate that a tuning found is offered again, as tune prints it; only a sweep searches again. */
+static void set_found_rate(const json_t *record, struct point *point)
+{
+    double found_ips = number_at(json_object_get(record, "rate"), "offered_ips");
+    if (!json_object_get(record, "tune") || !point->goal.permille || !(found_ips > 0.0))
+        return;
+    point->goal = (struct rate_goal){0};
+    point->work.rate_units = (uint64_t)llround(found_ips * RATE_UNITS);
 }
 
 /* False: a word of it is not known. */
@@ -84,7 +121,7 @@ char *report_command_of(const struct report_file *file, const json_t *point)
 {
     struct settings_point read;
     struct text_stream out;
-    const json_t *header = file->results.header;
+    const json_t *header = file->results.header, *options = options_of(header, point);
     if (settings_read(point, &read) != STATUS_OK ||
         read.point.work.workload == WORKLOAD_DESCRIBED || !text_stream_open(&out))
         return NULL;
@@ -94,9 +131,10 @@ char *report_command_of(const struct report_file *file, const json_t *point)
         write_option(out.file, "device", "emulated");
     bool program = read.point.work.workload == WORKLOAD_PROGRAM;
     if (program)
-        read.point.workload = option_table[OPTION_WORKLOAD].initial;
+        set_program(options, &read.point);
+    set_found_rate(point, &read.point);
     write_settings(out.file, point, &read.point);
-    write_manner(out.file, header, point);
+    write_manner(out.file, options, &read.point);
     if (program)
         whole = write_program(out.file, header);
     char *text = text_stream_close(&out);

@@ -95,6 +95,34 @@ row_of() {
   holds 'EMULATED GPU'
 }
 
+# command_of FILE ID: what measures the point again, without entities.
+command_of() {
+  page "$1" && row_of "$2" | sed -n 10p | sed "s/&#39;/'/g; s/&quot;/\"/g; s/&lt;/</g; s/&gt;/>/g; s/&amp;/\&/g"
+}
+
+@test "the command of a server's point has what the server is asked, and the rate that tune found" {
+  needs_gnuplot
+  local name=$RESULTS/h100-tune-150s-http-1.jsonl
+  [ "$(command_of "$name" 110)" = "mpsweep $(jq -r 'select(.type == "tune").winner.options' "$name")" ]
+  # A sweep searches its rate again.
+  [[ $(command_of "$RESULTS/h200-open-loop.jsonl" 8) == *' --rate max-under-p99=25000.000us --arrival poisson '* ]]
+  file r.jsonl '.workload = {name: "srv", argv: ["srv", "{port}"]} | .options.sweep = {server: "yes",
+      ready: "http://127.0.0.1:{port}/ok", request: "POST http://127.0.0.1:{port}/", header: "A: b c",
+      body: "my body", expect: "200", "request-timeout": "2.5", port: "30000", timeout: "600", tick: "auto",
+      "program-log": "log", seed: "7"}' <<<'{"workload": "srv", "launch": null, "memory": null}'
+  jq -c 'del(.launch, .memory, .sync, .schedule, .kernels, .blocks, .threads_per_block, .spin, .bytes)' \
+    r.jsonl >all.jsonl
+  [ "$(command_of all.jsonl 0)" = "mpsweep sweep --layout threads:1 --server --ready \
+'http://127.0.0.1:{port}/ok' --request 'POST http://127.0.0.1:{port}/' --header 'A: b c' --body 'my body' \
+--expect 200 --request-timeout 2.5 --port 30000 --timeout 600 -- srv '{port}'" ]
+  # What a file lacks is left out.
+  jq -c 'del(.options.sweep["body", "header", "ready", "port", "timeout", "expect"])' all.jsonl >some.jsonl
+  [ "$(command_of some.jsonl 0)" = "mpsweep sweep --layout threads:1 \
+--server --request 'POST http://127.0.0.1:{port}/' --request-timeout 2.5 -- srv '{port}'" ]
+  jq -c 'del(.options)' all.jsonl >none.jsonl
+  [ "$(command_of none.jsonl 0)" = "mpsweep sweep --layout threads:1 -- srv '{port}'" ]
+}
+
 @test "the same file gives the same bytes, and several files stand below each other" {
   needs_gnuplot
   page "$RESULTS/h200-open-loop.jsonl" "$RESULTS/h200-tune-p99.jsonl"
