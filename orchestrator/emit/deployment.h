@@ -32,6 +32,7 @@ struct deployment_process {
     int64_t share[DEPLOYMENT_SHARES]; /* -1: the daemon's default */
     hwloc_bitmap_t cpus;              /* empty: not bound; owned, as is the next */
     char *cpus_text;                  /* "0-3,8"; "": not bound */
+    unsigned millicpus;               /* thousandths of a CPU that it had; 0: not known */
 };
 
 struct deployment {
@@ -50,7 +51,7 @@ struct deployment {
     const char *ready; /* the URL that answers 200 to 299 once a worker could serve; or NULL */
     int64_t seed;
     int64_t most[DEPLOYMENT_SHARES]; /* of all processes; -1 if any has none */
-    unsigned cpus_each;              /* CPUs' worth of a process; 0 if it is not bound */
+    unsigned cpus_each;              /* whole CPUs of a process; 0 if it is not bound */
     unsigned cpus_all;               /* of all processes; less than these if they share CPUs */
     bool cpus_unknown;               /* the record's list was cut: nothing is bound */
     const char *const *command;      /* ended by NULL; never empty */

@@ -2,6 +2,7 @@
 #include "orchestrator/emit/deployment.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -155,6 +156,46 @@ static bool read_lists(struct deployment *deployment)
     return true;
 }
 
+/* CPUs' worth of time that the machine grants; NAN: not known. */
+static double granted_cpus(const struct deployment *deployment)
+{
+    const json_t *header = deployment->request->header;
+    double cpus = number_at(header, "cpus"), quota = number_at(header, "cpu_quota");
+    double granted = quota > 0.0 ? fmin(cpus, quota) : cpus;
+    return granted > 0.0 && granted <= DEPLOYMENT_CPUS ? granted : NAN;
+}
+
+/* CPUs of a process, of which those that others have, too, count as its part alone. */
+static double share_of(hwloc_const_bitmap_t cpus, const unsigned *sharers)
+{
+    double share = 0.0;
+    int cpu;
+    hwloc_bitmap_foreach_begin(cpu, cpus) share += 1.0 / sharers[cpu];
+    hwloc_bitmap_foreach_end();
+    return share;
+}
+
+/* What each process had of the CPUs: of those that it is bound to, or else of all. A quota of less
+ * time than the bound ones have is divided alike. */
+static void divide_cpus(struct deployment *deployment)
+{
+    unsigned sharers[DEPLOYMENT_CPUS] = {0};
+    int cpu;
+    double granted = granted_cpus(deployment), all = deployment->cpus_all;
+    double kept = granted < all ? granted / all : 1.0;
+    for (unsigned p = 0; p < deployment->processes; p++) {
+        hwloc_bitmap_foreach_begin(cpu, deployment->process[p].cpus) sharers[cpu]++;
+        hwloc_bitmap_foreach_end();
+    }
+    for (unsigned p = 0; p < deployment->processes; p++) {
+        struct deployment_process *process = &deployment->process[p];
+        double share = deployment->cpus_all ? kept * share_of(process->cpus, sharers)
+                                            : granted / deployment->processes;
+        if (share > 0.0)
+            process->millicpus = (unsigned)fmax(1.0, floor(1e3 * share + 1e-6));
+    }
+}
+
 /* A process is bound to the CPUs of all its workers: which of them a thread takes is the program's
  * own matter. */
 static enum status read_cpus(struct deployment *deployment)
@@ -178,11 +219,12 @@ static enum status read_cpus(struct deployment *deployment)
     hwloc_bitmap_free(all);
     if (!done)
         return status_set(STATUS_MEMORY, "out of memory");
+    deployment->cpus_all = (unsigned)have;
+    divide_cpus(deployment);
     if (have == 0 || deployment->processes == 0)
         return STATUS_OK;
     /* Processes that share their CPUs have a part of them each. */
     unsigned each = (unsigned)(total > have ? have : total) / deployment->processes;
-    deployment->cpus_all = (unsigned)have;
     deployment->cpus_each = each > 0 ? each : 1;
     return STATUS_OK;
 }

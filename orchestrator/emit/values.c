@@ -153,6 +153,17 @@ static void put_service(json_t *values, json_t *environment, const struct deploy
     deployment_service_release(&service);
 }
 
+/* As a quantity of Kubernetes: "2", "250m"; "": not known. */
+static void put_cpu_request(json_t *values, unsigned millicpus)
+{
+    char text[32] = "";
+    if (millicpus > 0 && millicpus % 1000 == 0)
+        snprintf(text, sizeof text, "%u", millicpus / 1000);
+    else if (millicpus > 0)
+        snprintf(text, sizeof text, "%um", millicpus);
+    put_text(values, "cpu_request", text);
+}
+
 static json_t *make_worker(const struct deployment *deployment, unsigned process)
 {
     unsigned gpu = process % deployment->gpu_count;
@@ -166,6 +177,7 @@ static json_t *make_worker(const struct deployment *deployment, unsigned process
     put_text(values, "suffix", suffix_of(deployment, gpu, suffix));
     put_text(values, "cpus", of->cpus_text);
     put_text(values, "cpu_mask", mask);
+    put_cpu_request(values, of->millicpus);
     json_object_set_new(values, "words", words_of(deployment, process));
     put_service(values, environment, deployment, process);
     json_object_set_new(values, "unset", unset_in(environment));

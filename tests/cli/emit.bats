@@ -488,6 +488,45 @@ assert not any(e["name"] == "NVIDIA_VISIBLE_DEVICES" for e in worker["env"])
 ' threads/deployment.yaml
 }
 
+# cpu_requests POINT: of the workers of a pod, each in a line; "-" for one without.
+cpu_requests() {
+  rm -rf cpus
+  emit kubernetes cpus --point "$1" -- serve || return
+  awk '/- name: "worker-/ { if (n++) print cpu; cpu = "-" }
+    /^ *requests: / { gsub(/.*cpu: "|"}/, ""); cpu = $0 } END { print cpu }' cpus/deployment.yaml | paste -sd' '
+}
+
+@test "kubernetes: the CPUs' worth of a worker is its part of those that workers share" {
+  write_results
+  # Each its own; two of two threads each on one CPU; not bound, and all that there are is not known.
+  [ "$(cpu_requests 0)" = '3 1 1' ]
+  [ "$(cpu_requests 3)" = '500m 500m' ]
+  [ "$(cpu_requests 4)" = '- -' ]
+  jq -c 'if .type == "header" then .cpus = 2 | .cpu_quota = 0 elif .id == 4 then .processes = 8 | .threads = 8
+    else . end' results.jsonl >two.jsonl
+  cp two.jsonl results.jsonl
+  [ "$(cpu_requests 4)" = "$(printf '250m%.0s ' {1..8} | sed 's/ $//')" ]
+  # A server's threads are requests in flight.
+  as_server '{}'
+  [ "$(cpu_requests 4 | cut -d' ' -f1)" = 250m ]
+  # A pod of each GPU has half of the workers, and half of the CPUs.
+  jq -c 'if .id == 4 then .processes = 2 | .per_worker = [] else . end' two.jsonl >results.jsonl
+  on_two_gpus per-gpu 4
+  [ "$(cpu_requests 4)" = '500m 500m' ]
+  # A container's quota, of all processes and of those that are bound.
+  write_results
+  jq -c 'if .type == "header" then .cpus = 16 | .cpu_quota = 2.5 else . end' results.jsonl >quota.jsonl
+  mv quota.jsonl results.jsonl
+  [ "$(cpu_requests 4)" = '1250m 1250m' ]
+  [ "$(cpu_requests 0)" = '1500m 500m 500m' ]
+  # A worker that has a GPU by itself has it without a request, too.
+  write_results
+  jq -c 'if .id == 1 then .bind = "none" | .status = "ok" else . end' results.jsonl >none.jsonl
+  mv none.jsonl results.jsonl
+  [ "$(cpu_requests 1)" = - ]
+  grep -q 'limits: {nvidia.com/gpu: 1}' cpus/deployment.yaml
+}
+
 @test "kubernetes: kubectl makes the manifests" {
   needs kubectl kubectl
   write_results
