@@ -9,8 +9,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "orchestrator/results/rate.h"
+
 /* Narrow enough, as a share of its upper end; and for a first look. */
-#define BRACKET_WIDTH 0.05
+#define BRACKET_WIDTH RATE_STEP
 #define BRACKET_COARSE 0.25
 
 struct bracket {

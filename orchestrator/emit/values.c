@@ -16,6 +16,7 @@
 #include "orchestrator/emit/quote.h"
 #include "orchestrator/emit/warnings.h"
 #include "orchestrator/results/point.h"
+#include "orchestrator/results/rate.h"
 #include "orchestrator/results/settings.h"
 
 /* Of Kubernetes: between two looks at a start, and for pods to be placed and images to come. */
@@ -318,17 +319,19 @@ static void put_known(json_t *values, const char *name, const json_t *object, co
     put_text(values, name, *text ? text : "not known");
 }
 
-/* Of an open loop what was offered, and under which limit the rate was searched. */
+/* Of an open loop what was offered, under which limit the rate was searched, and how well that is
+ * known. */
 static void put_rate(json_t *values, const json_t *rate)
 {
     const json_t *goal = json_object_get(rate, "goal");
-    char text[64] = "", limit[32];
+    char text[64] = "", limit[32], step[RATE_STEP_BYTES];
     double offered = number_at(rate, "offered_ips");
     put_text(values, "offered", offered > 0.0 ? text_number(offered, text, sizeof text) : "");
     if (json_is_object(goal))
         snprintf(text, sizeof text, "%.8s under %s", text_at(goal, "percentile"),
                  rate_time_text(number_at(goal, "us") * 1e3, limit, sizeof limit));
     put_text(values, "goal", json_is_object(goal) ? text : "");
+    put_text(values, "step", rate_step_text(rate, step));
 }
 
 /* What was measured, on what, and what only the program itself can do. */
@@ -346,7 +349,9 @@ static void put_record(json_t *values, const struct deployment *deployment)
     text_number(number_at(point, "throughput_ips"), text, sizeof text);
     put_text(values, "throughput", text);
     put_text(values, "interval", point_half_width(point, half));
-    put_number(values, "rounds", (int64_t)json_array_size(json_object_get(point, "rounds")));
+    size_t rounds = json_array_size(json_object_get(point, "rounds"));
+    put_number(values, "rounds", (int64_t)rounds);
+    put_flag(values, "one_round", rounds == 1);
     put_rate(values, json_object_get(point, "rate"));
     put_text(values, "status", text_at(point, "status"));
     put_flag(values, "has_latency", !isnan(p50) && !isnan(p99));

@@ -8,6 +8,7 @@
 #include "orchestrator/report/internal.h"
 #include "orchestrator/results/origin.h"
 #include "orchestrator/results/point.h"
+#include "orchestrator/results/rate.h"
 
 /* Of all figures of the page: a page of a thousand points stays below two million bytes. */
 #define FIGURE_BYTES ((size_t)1 << 20)
@@ -30,11 +31,13 @@ EMBED(script, "page.js")
 static void write_figures_of_best(FILE *out, const struct report_file *file)
 {
     const json_t *best = file->best, *winner = json_object_get(file->results.tune, "winner");
-    char interval[POINT_INTERVAL_BYTES];
+    char interval[POINT_INTERVAL_BYTES], step[RATE_STEP_BYTES];
     fputs("<p class=\"key\">", out);
     html_number(out, "strong", number_at(best, "throughput_ips"));
     fputs(" iterations/s", out);
-    if (*point_interval(best, winner, interval))
+    if (*rate_step_text(json_object_get(best, "rate"), step))
+        fprintf(out, " (%s)", step);
+    else if (*point_interval(best, winner, interval))
         fprintf(out, " (95%%: %s)", interval);
     fputs(", p99 ", out);
     html_number(out, "strong", number_at(json_object_get(best, "latency_us"), "p99") / 1e3);

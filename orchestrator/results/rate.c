@@ -1,7 +1,9 @@
 #include "orchestrator/results/rate.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "common/json.h"
 #include "common/text.h"
 #include "job/options.h"
 
@@ -46,6 +48,27 @@ const char *rate_cell(const json_t *point, char *out, size_t size)
         text_append(&text, " %s<%s", json_string_value(json_object_get(goal, "percentile")),
                     rate_time_text(us * 1e3, limit, sizeof limit));
     }
+    return out;
+}
+
+bool rate_step(const json_t *rate, double *low, double *high)
+{
+    double found_ips = number_at(rate, "offered_ips");
+    if (!json_is_object(json_object_get(rate, "goal")) || !(found_ips > 0.0))
+        return false;
+    *low = found_ips * (1.0 - RATE_STEP);
+    *high = fmax(found_ips * (1.0 + RATE_STEP), number_at(rate, "failed_ips"));
+    return true;
+}
+
+const char *rate_step_text(const json_t *rate, char out[RATE_STEP_BYTES])
+{
+    char from[32], to[32];
+    double low, high;
+    *out = '\0';
+    if (rate_step(rate, &low, &high))
+        snprintf(out, RATE_STEP_BYTES, "%s to %s, a step of the search",
+                 text_number(low, from, sizeof from), text_number(high, to, sizeof to));
     return out;
 }
 

@@ -7,6 +7,7 @@
 #include "orchestrator/campaign/saturation.h"
 #include "orchestrator/record/record.h"
 #include "orchestrator/results/point.h"
+#include "orchestrator/results/rate.h"
 #include "orchestrator/session/mps_limits.h"
 #include "orchestrator/tune/internal.h"
 
@@ -61,8 +62,7 @@ static void observe_rate(const json_t *record, struct tune_observation *out)
         number_at(json_object_get(record, "latency_us"), text_at(goal, "percentile"));
     if (out->outcome == TUNE_MEASURED && offered > 0.0) {
         out->value = offered;
-        out->low = offered * (1.0 - BRACKET_WIDTH);
-        out->high = fmax(offered * (1.0 + BRACKET_WIDTH), positive(rate, "failed_ips"));
+        rate_step(rate, &out->low, &out->high);
         out->beaten = latency_us > number_at(goal, "us");
     } else if (out->outcome == TUNE_INFEASIBLE && to_beat > 0.0) {
         double most = fmin(positive(rate, "capacity_ips"), to_beat);

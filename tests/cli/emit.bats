@@ -143,7 +143,7 @@ load emit
   for format in env systemd slurm kubernetes compose; do
     emit $format $format -- serve 'a b'
     grep -q '^> \*\*EMULATED\.\*\*' $format/README.md
-    grep -q '^| throughput | 3000 iterations/s ±1.2% (95%), 2 round(s), ok, EMULATED |$' $format/README.md
+    grep -q '^| throughput | 3000 iterations/s ±1.2% (95%), 2 rounds, ok, EMULATED |$' $format/README.md
     grep -q '^| latency | p50 1.234 ms, p99 2.346 ms |$\|^| latency | p50 1.235 ms, p99 2.346 ms |$' $format/README.md
     grep -q '^| machine | node??? |$' $format/README.md
     grep -q '^| launch | graph |' $format/README.md
@@ -154,6 +154,20 @@ load emit
   expect 0 "$MPSWEEP" emit real.jsonl --format env -o real
   absent 'EMULATED' real/README.md
   absent 'EMULATED' real/deployment.env
+}
+
+@test "README.md: a rate that was searched is known to a step of the search, and rounds are counted" {
+  write_results
+  jq -c 'if .id == 3 then .rounds = [{}] | .rate = {offered_ips: 3000, goal: {percentile: "p99", us: 50000}}
+    else . end' results.jsonl >searched.jsonl
+  mv searched.jsonl results.jsonl
+  emit kubernetes d
+  grep -q '^| throughput | 3000 iterations/s (2850 to 3150, a step of the search), 1 round, ok, EMULATED |$' d/README.md
+  # A look of a tune knows less.
+  jq -c 'if .id == 3 then .rate.failed_ips = 3500 else . end' results.jsonl >look.jsonl
+  mv look.jsonl results.jsonl
+  emit env look
+  grep -q '^| throughput | 3000 iterations/s (2850 to 3500, a step of the search), 1 round, ok, EMULATED |$' look/README.md
 }
 
 # of VARIABLE: what each worker's environment has for it, "-" for nothing.

@@ -100,6 +100,18 @@ command_of() {
   page "$1" && row_of "$2" | sed -n 10p | sed "s/&#39;/'/g; s/&quot;/\"/g; s/&lt;/</g; s/&gt;/>/g; s/&amp;/\&/g"
 }
 
+@test "a rate that was searched is known to a step of the search" {
+  needs_gnuplot
+  page "$RESULTS/h100-tune-150s-http-1.jsonl"
+  holds '<strong>1950</strong> iterations/s (1854 to 2049, a step of the search), p99'
+  [ "$(row_of 110 | sed -n 4p)" = '±5.0%' ]
+  # A look leaves it to the finals to narrow the rate.
+  jq -c 'if .type == "tune" then empty elif .id == 110 then .tune.stage = "look" | .rate.failed_ips = 2500
+    else . end' "$RESULTS/h100-tune-150s-http-1.jsonl" >look.jsonl
+  page look.jsonl
+  [ "$(row_of 110 | sed -n 4p)" = – ]
+}
+
 @test "the command of a server's point has what the server is asked, and the rate that tune found" {
   needs_gnuplot
   local name=$RESULTS/h100-tune-150s-http-1.jsonl
