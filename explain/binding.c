@@ -47,7 +47,7 @@ static bool passes(const struct explain_point *point, double ceiling_ips, double
 }
 
 /* The ceilings without those that the point passes. But where it is less above the highest of these
- * than it is below what is left, it is limited by that one, with a figure that is too low. */
+ * than it is below what is left, they limit it, with figures that are too low. */
 static void find_holding(const struct explain_point *point, const struct ceilings *ceilings,
                          double expected_ips, struct ceilings *out)
 {
@@ -65,7 +65,7 @@ static void find_holding(const struct explain_point *point, const struct ceiling
     enum ceiling_kind lowest = ceilings_lowest(out);
     double above = point->measured_ips / ceilings->ips[nearest];
     if (lowest == CEILING_KINDS || above < out->ips[lowest] / point->measured_ips)
-        out->ips[nearest] = ceilings->ips[nearest];
+        *out = *ceilings;
 }
 
 void binding_find(const struct explain_point *point, const struct calibration *calibration,

@@ -88,7 +88,7 @@ ids() { jq -s -c 'map(select(.type == "point").id)' "$1"; }
   head -c "$(stat -c %s before.jsonl)" all.jsonl | cmp - before.jsonl
   assert_complete all.jsonl 3 0
   jq -s -e '[.[] | select(.type == "header") | .resumed] == [null, true]' all.jsonl
-  [ "$(grep -v '^warning\|^Best' out | grep -c '×1\|×2')" -eq 3 ]
+  [ "$(grep -cE '^[a-z+]+ +[12]×[12] ' out)" -eq 3 ]
 
   # One is missing.
   jq -c 'select(.type == "header" or .id == 0 or .id == 2)' all.jsonl | head -3 >part.jsonl

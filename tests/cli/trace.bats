@@ -177,7 +177,7 @@ says_of_point() {
 
 @test "a warm-up takes no room, and is not in the trace" {
   expect 0 "$MPSWEEP" trace --device emulated -q -l threads:1 --kernels 5 --warmup 0.4 \
-    --duration 0.02 --max-records 1000 -o t.json
+    --duration 0.1 --max-records 4000 -o t.json
   sound t.json
   trace '.otherData.summary.after_full == 0 and ($slices[0].ts < 300e3)' t.json
 }
