@@ -138,6 +138,19 @@ static bool all_published(const struct supervisor *supervisor)
     return true;
 }
 
+/* Whether nothing is left that a program has to do after the stop: in an open loop it reports how
+ * many starts it has missed, also where it waits for the next one. */
+static bool has_reported(const struct supervisor *supervisor)
+{
+    bool reported = true;
+    if (!supervisor->process.shm.header->settings.rate_units)
+        return true;
+    for (unsigned t = 0; t < slots_of(supervisor); t++)
+        reported &= state_of(supervisor, t) == SHM_STATE_DONE ||
+                    state_of(supervisor, t) == SHM_STATE_FAILED;
+    return reported;
+}
+
 static bool stop_is_set(const struct supervisor *supervisor)
 {
     return atomic_load(&supervisor->process.shm.header->stop);
@@ -381,10 +394,12 @@ static void go_on(struct supervisor *supervisor)
     uint64_t now = clock_now_ns();
     if (!supervisor->settling && all_published(supervisor)) {
         supervisor->settling = true;
-        /* One that does not know of us would never end by itself. */
-        bool observed = observer_reports(supervisor, SHM_OBSERVED_ITERATION);
-        plan(&supervisor->terminate_ns, observed ? 0 : SETTLE_MS);
+        plan(&supervisor->terminate_ns, SETTLE_MS);
     }
+    /* One that does not know of us would never end by itself. */
+    if (supervisor->settling && !supervisor->terminated && has_reported(supervisor) &&
+        observer_reports(supervisor, SHM_OBSERVED_ITERATION))
+        plan(&supervisor->terminate_ns, 0);
     if (!supervisor->terminated && now >= supervisor->terminate_ns) {
         process_tree_signal(getpid(), SIGTERM);
         /* One that was stopped would not hear it. */

@@ -6,6 +6,7 @@
 #include "common/shell_word.h"
 #include "common/text.h"
 #include "orchestrator/campaign/internal.h"
+#include "orchestrator/plan/placeholders.h"
 #include "orchestrator/plan/settings.h"
 
 void campaign_write_option(FILE *out, const struct option_row *row, const char *text)
@@ -58,10 +59,23 @@ static void notify_unused_workloads(const struct campaign *campaign)
                                  job->workloads[i].name, job->workloads[i].name);
 }
 
+/* A server that listens elsewhere would be waited for until --timeout. */
+static void notify_unused_port(const struct campaign *campaign)
+{
+    const char *request = options_text(campaign->options, OPTION_REQUEST);
+    char *const *word = campaign->job->command;
+    while (word && *word && !placeholders_use(*word, PLACEHOLDER_PORT))
+        word++;
+    if (word && !*word && request && placeholders_use(request, PLACEHOLDER_PORT))
+        campaign_notify_text(campaign->notify, "the command has no {port}, as --request has: its "
+                                               "server must take its port from MPSWEEP_PORT");
+}
+
 void campaign_notify_unused(const struct campaign *campaign)
 {
     const struct plan *plan = &campaign->plan;
     notify_unused_workloads(campaign);
+    notify_unused_port(campaign);
     for (const struct option_row *row = NULL; (row = setting_next(row));) {
         const struct option_value *value = &campaign->options->values[row->id];
         const char *lacks = setting_lacks(row, plan->points, plan->count);

@@ -393,6 +393,13 @@ PROGRAM
   points 'all(.error | capture("127.0.0.1:(?<tried>[0-9]+)/infer.*port (?<own>[0-9]+)$") | .tried == .own)' r.jsonl
 }
 
+@test "a command without {port} gets a notice before anything starts" {
+  expect 0 "$MPSWEEP" sweep --dry-run --server --device emulated "${INFER[@]}" -l processes:2 -- "$SERVER" --port 8000
+  grep -qxF 'mpsweep: the command has no {port}, as --request has: its server must take its port from MPSWEEP_PORT' err
+  expect 0 "$MPSWEEP" sweep --dry-run --server --device emulated "${INFER[@]}" -l processes:2 -- "$SERVER" --port '{port}'
+  absent 'MPSWEEP_PORT' err
+}
+
 @test "a server that ends under load" {
   fails 'process 1 .*exited with status 3 before it was asked to stop' -- --delay-ms 1 --exit-after 20
 }
