@@ -65,6 +65,7 @@ cli_tests = \
     tests/cli/explain_emulated.bats \
     tests/cli/numa.bats \
     tests/cli/figures.bats \
+    tests/cli/figures_ceilings.bats \
     tests/cli/heatmap.bats \
     tests/cli/mps_run.bats \
     tests/cli/explain.bats \
@@ -118,6 +119,7 @@ place_tests = \
     tests/cli/report.bats \
     tests/cli/compare.bats \
     tests/cli/figures.bats \
+    tests/cli/figures_ceilings.bats \
     tests/cli/claims.bats \
     tests/cli/plot.bats \
     tests/cli/emit_systemd.bats \

@@ -28,8 +28,8 @@ struct doctor {
     unsigned warnings, problems;
 };
 
-/* Prints or adds one finding, which begins with what was looked at and ": ". advice is what to type; it may be NULL where the finding is always
- * FINDING_OK. */
+/* Prints or adds one finding, which begins with what was looked at and ": ". advice is what to type;
+ * it may be NULL where the finding is always FINDING_OK. */
 void doctor_report(struct doctor *doctor, enum finding finding, const char *advice,
                    const char *format, ...) __attribute__((format(printf, 4, 5)));
 

@@ -43,3 +43,11 @@ shows() {
 }
 
 hides() { absent "$1" a.svg; }
+
+# explained FILE: what explain would print of it, with some ceilings.
+explained() {
+  jq -sc '[.[] | select(.type == "point" and .throughput_ips) | {id, layout, processes, threads,
+    predicted_ips: 2000, limited_by: "queues", ceilings: [
+      {name: "queues", title: "hardware queues", ips: 2000.0, binding: true},
+      {name: "arithmetic", title: "arithmetic", ips: 19000.5, binding: false}]}]' "$1"
+}
