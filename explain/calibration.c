@@ -3,6 +3,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "common/clock.h"
+
 /* Calibrations are good to a few percent. */
 #define EACH_ITS_OWN 0.9
 
@@ -37,7 +39,8 @@ bool calibration_is_same_work(const struct work *a, const struct work *b)
 {
     return a->workload == b->workload && a->kernels == b->kernels && a->blocks == b->blocks &&
            a->threads_per_block == b->threads_per_block && a->spin == b->spin &&
-           a->bytes == b->bytes && a->delay_cycles == b->delay_cycles;
+           a->bytes == b->bytes && a->delay_cycles == b->delay_cycles &&
+           a->steps_id == b->steps_id;
 }
 
 double calibration_shared(double one, double total, unsigned gpus)
@@ -70,8 +73,8 @@ static bool is_alike(const struct work *a, const struct work *b, enum depends de
     switch (depends) {
     case ON_NOTHING:
         return true;
-    case ON_BYTES:
-        return a->bytes == b->bytes;
+    case ON_BYTES: /* of described workloads the copies are their own */
+        return a->bytes == b->bytes && a->steps_id == b->steps_id;
     case ON_BLOCK:
         return a->workload == WORKLOAD_CHAIN && b->workload == WORKLOAD_CHAIN &&
                a->threads_per_block == b->threads_per_block && a->spin == b->spin;
@@ -141,10 +144,12 @@ static double auto_cpus(const struct calibration *calibration)
     return calibration->single_spin_cpu_us * calibration->single_stream_ips / US_PER_S;
 }
 
+/* A step of the host that sleeps does so in any case. */
 static bool auto_sleeps(const struct calibration *calibration)
 {
     double cpus = auto_cpus(calibration);
-    return cpus > 0.0 && cpus < AWAKE_CPUS;
+    double thinking = (double)calibration->work.think_ns / NS_PER_S * calibration->single_stream_ips;
+    return cpus > 0.0 && cpus < AWAKE_CPUS * (1.0 - thinking);
 }
 
 bool calibration_waits_awake(const struct calibration *calibration, enum work_schedule schedule)

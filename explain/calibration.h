@@ -104,7 +104,7 @@ struct calibration {
 double calibration_shared(double one, double total, unsigned gpus);
 
 /* Whether two works have the same iteration, however it is run: points with the same one share a
- * calibration. */
+ * calibration. Of a described workload the works are those of explain/steps.h. */
 bool calibration_is_same_work(const struct work *a, const struct work *b);
 
 /* Figures that depend on less than the whole iteration: on nothing of it, on its bytes, or on what

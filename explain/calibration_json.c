@@ -11,6 +11,7 @@
 static const char *const workloads[] = {
     [WORKLOAD_CHAIN] = "builtin",
     [WORKLOAD_DELAY] = "delay",
+    [WORKLOAD_DESCRIBED] = "described",
 };
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
@@ -34,6 +35,12 @@ static const struct field of_work[] = {
     {WORK(spin), COUNT, true},
     {WORK(bytes), WIDE, true},
     {WORK(delay_cycles), WIDE, true},
+};
+
+static const struct field of_steps[] = {
+    {WORK(steps_id), WIDE, true},
+    {WORK(busy_ns), WIDE, true},
+    {WORK(think_ns), WIDE, true},
 };
 
 #define FIGURE(name) #name, offsetof(struct calibration_record, figures.name)
@@ -152,7 +159,10 @@ json_t *calibration_work_to_json(const struct work *work)
 {
     const char *workload =
         work->workload < COUNT_OF(workloads) ? workloads[work->workload] : "unknown";
-    return object_of(json_pack("{s:s}", "workload", workload), of_work, COUNT_OF(of_work), work);
+    json_t *json =
+        object_of(json_pack("{s:s}", "workload", workload), of_work, COUNT_OF(of_work), work);
+    bool described = work->workload == WORKLOAD_DESCRIBED;
+    return json && described ? object_of(json, of_steps, COUNT_OF(of_steps), work) : json;
 }
 
 /* NULL without memory. */
@@ -281,7 +291,10 @@ static enum status read_work(const json_t *json, struct work *out)
     if (workload == NULL || kind == COUNT_OF(workloads))
         return status_set(STATUS_USAGE, "a calibration's 'workload' is missing or unknown");
     out->workload = kind;
-    return read_fields(work, of_work, COUNT_OF(of_work), out);
+    enum status status = read_fields(work, of_work, COUNT_OF(of_work), out);
+    if (status == STATUS_OK && kind == WORKLOAD_DESCRIBED)
+        status = read_fields(work, of_steps, COUNT_OF(of_steps), out);
+    return status;
 }
 
 static enum status read_all(const json_t *json, struct calibration_all *out)

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "common/clock.h"
+
 #define US_PER_S 1e6
 
 /* A worker that spins can be put aside while the GPU works for it: its CPU time buys the iteration
@@ -56,16 +58,26 @@ static bool shares_queues(const struct explain_point *point)
     return point->launch != LAUNCH_GRAPH && ceiling_streams(point) > point->connections;
 }
 
+static double host_steps_s(const struct work *work)
+{
+    return (double)(work->busy_ns + work->think_ns) / NS_PER_S;
+}
+
+double ceiling_beside_kernels_s(const struct work *work, const struct calibration *calibration)
+{
+    double bytes_per_s = calibration->both_bytes_per_s;
+    double copies_s = bytes_per_s > 0.0 ? 2.0 * (double)work->bytes / bytes_per_s : 0.0;
+    return copies_s + host_steps_s(work);
+}
+
 /* Seconds of a kernel, with the gap to the next one of its stream; 0: not known. */
 static double kernel_s(const struct explain_point *point, const struct calibration *calibration)
 {
     double single = ceiling_single_ips(point, calibration), kernels = point->work.kernels;
-    double bytes_per_s = calibration->both_bytes_per_s > 0.0 ? calibration->both_bytes_per_s
-                                                             : calibration->h2d_bytes_per_s;
     if (single <= 0.0 || kernels <= 0.0)
         return 0.0;
-    double copies_s = bytes_per_s > 0.0 ? 2.0 * (double)point->work.bytes / bytes_per_s : 0.0;
-    return fmax(0.0, (1.0 / single - copies_s) / kernels);
+    double beside_s = ceiling_beside_kernels_s(&point->work, calibration);
+    return fmax(0.0, (1.0 / single - beside_s) / kernels);
 }
 
 double ceiling_turn_launches(const struct explain_point *point,
@@ -236,7 +248,8 @@ static double polled_us(const struct explain_point *point, const struct calibrat
         graph ? calibration->single_graph_calls_us : calibration->single_stream_calls_us;
     if (calls <= 0.0 || calibration->polled_calls_us <= 0.0 || empty <= 0.0)
         return most;
-    double us = calls + fmax(US_PER_S / empty - calibration->polled_calls_us, 0.0);
+    double us = calls + fmax(US_PER_S / empty - calibration->polled_calls_us, 0.0) +
+                (double)point->work.busy_ns / NS_PER_US;
     return most > 0.0 ? smaller(most, us) : us;
 }
 
@@ -309,15 +322,15 @@ static double find_turns_ips(const struct calibration *calibration)
  * the turns of others. */
 double ceiling_turn_s(const struct explain_point *point, const struct calibration *calibration)
 {
-    double shown_ips = find_turns_ips(calibration), both = calibration->both_bytes_per_s;
+    double shown_ips = find_turns_ips(calibration);
     if (shown_ips <= 0.0)
         return 0.0;
     if (point->launch == LAUNCH_STREAM || calibration->single_graph_ips <= 0.0 ||
         calibration->single_stream_ips <= 0.0)
         return 1.0 / shown_ips;
-    double copies_s = both > 0.0 ? 2.0 * (double)calibration->work.bytes / both : 0.0;
-    double kernels_s = fmax(1.0 / calibration->single_stream_ips - copies_s, 0.0);
-    double graph_s = fmax(1.0 / calibration->single_graph_ips - copies_s, 0.0);
+    double beside_s = ceiling_beside_kernels_s(&calibration->work, calibration);
+    double kernels_s = fmax(1.0 / calibration->single_stream_ips - beside_s, 0.0);
+    double graph_s = fmax(1.0 / calibration->single_graph_ips - beside_s, 0.0);
     return graph_s + fmax(1.0 / shown_ips - kernels_s, SWITCH_S);
 }
 
@@ -382,7 +395,8 @@ void ceilings_compute(const struct explain_point *point, const struct calibratio
     ips[CEILING_WORKERS] = point->processes * ceiling_streams(point) * single;
     unsigned active = ceiling_active_threads(point, calibration);
     if (active < ceiling_streams(point))
-        ips[CEILING_QUEUES] = point->processes * active * single;
+        ips[CEILING_QUEUES] =
+            point->processes * active * single / (1.0 - host_steps_s(&point->work) * single);
     double polling_s = ceiling_polling_s(point, calibration);
     if (polling_s > 0.0)
         ips[CEILING_POLLING] = point->processes * point->threads / polling_s;

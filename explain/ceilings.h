@@ -96,6 +96,10 @@ double ceiling_pageable_bytes(const struct explain_point *point,
 /* Launches/s that the GPU takes; 0: not known. What one process reached it takes in any case. */
 double ceiling_gpu_launches(const struct calibration *calibration);
 
+/* What of an iteration of one worker alone is neither kernels nor launches: its copies, and what its
+ * host computes and sleeps. */
+double ceiling_beside_kernels_s(const struct work *work, const struct calibration *calibration);
+
 /* A process's turn for one iteration where processes take turns, without what pageable copies add;
  * 0: not known. */
 double ceiling_turn_s(const struct explain_point *point, const struct calibration *calibration);

@@ -5,7 +5,8 @@ libexplain_a_SOURCES = \
     explain/calibration_json.c explain/calibration_json.h explain/ceilings.c explain/ceilings.h \
     explain/curve.c explain/curve.h explain/derive.c explain/derive.h explain/network.c \
     explain/network.h \
-    explain/predict.c explain/predict.h explain/remedy.c explain/remedy.h explain/words.c \
+    explain/predict.c explain/predict.h explain/remedy.c explain/remedy.h explain/steps.c \
+    explain/steps.h explain/words.c \
     explain/words.h
 
 unit_tests += \

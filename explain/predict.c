@@ -146,13 +146,11 @@ static bool spins_in_line(const struct expected *expected)
            point->processes * point->threads > expected->calibration->cpus;
 }
 
-/* What of an iteration does not hold its queue: its copies, unless others wait for them. */
+/* What of an iteration does not hold its queue: its copies, unless others wait for them, and its
+ * host's own steps. */
 static double off_queue_s(const struct explain_point *point, const struct calibration *calibration)
 {
-    if (waits_for_copies(point))
-        return 0.0;
-    double both = calibration->both_bytes_per_s;
-    return both > 0.0 ? 2.0 * (double)point->work.bytes / both : 0.0;
+    return waits_for_copies(point) ? 0.0 : ceiling_beside_kernels_s(&point->work, calibration);
 }
 
 /* How much of the time a queue has a row where more threads spin than there are CPUs. Those behind

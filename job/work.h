@@ -59,6 +59,9 @@ struct work {
     /* For calibration, 0 otherwise. What the kernels work on, a multiple of 16: 0 is 1/64 of what
      * is copied, and it may be more than that. */
     uint64_t worked_bytes;
+    /* What explain/ knows of a described workload (explain/steps.h), 0 otherwise: which steps it
+     * has, and how long its host computes and sleeps in an iteration. */
+    uint64_t steps_id, busy_ns, think_ns;
     uint64_t warmup_ns;  /* from the start; nothing before counts */
     uint64_t iterations; /* fixed work of each worker from then on; 0: until the stop */
     /* Iterations planned for all workers together, RATE_UNITS of a second; 0: a closed loop. */

@@ -64,5 +64,7 @@ bool calibrate_lacks(const struct calibration_record *record, const struct calib
     if (figure->load == CALIBRATE_ARITHMETIC &&
         (work->workload == WORKLOAD_DELAY || work->kernels == 0))
         return false;
+    if (figure->load == CALIBRATE_COPIES && work->bytes == 0)
+        return false;
     return !(record->shared & 1U << figure->part);
 }

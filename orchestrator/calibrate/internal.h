@@ -63,7 +63,8 @@ struct calibrator {
     uint64_t deadline_ns;     /* no run begins later */
     uint64_t repeat_until_ns; /* nor is one repeated */
     struct calibration_record record;
-    struct crew *crew;  /* of the run before, parked, or empty */
+    struct mix_work room; /* of a figure's own steps */
+    struct crew *crew;    /* of the run before, parked, or empty */
     bool too_many;      /* the last run failed, and fewer workers might not */
     enum status status; /* of the session: nothing more is run unless it is OK */
 };

@@ -8,6 +8,7 @@
 
 #include "common/text.h"
 #include "explain/calibration_json.h"
+#include "orchestrator/calibrate/points.h"
 #include "orchestrator/console/progress.h"
 
 /* Of a figure, starts of processes included, on an H200. */
@@ -54,7 +55,8 @@ static unsigned most_gpus(const struct plan *plan, const struct work *work)
     unsigned most = 1;
     for (size_t i = 0; i < plan->count; i++) {
         const struct point *point = &plan->points[i];
-        if (point_is_builtin(point) && calibration_is_same_work(&point->work, work) &&
+        struct work own;
+        if (calibrate_work(point, &own) && calibration_is_same_work(&own, work) &&
             point_gpus(point) > most)
             most = point_gpus(point);
     }
@@ -81,16 +83,18 @@ static enum status find_wanted(const struct plan *plan, const json_t *calibratio
                                struct making *making)
 {
     for (size_t i = 0; i < plan->count; i++) {
-        const struct work *work = &plan->points[i].work;
-        if (!point_is_builtin(&plan->points[i]) || is_wanted(making, work))
+        struct work work;
+        if (!calibrate_work(&plan->points[i], &work) || is_wanted(making, &work))
             continue;
-        json_t *text = calibration_work_to_json(work);
+        json_t *text = calibration_work_to_json(&work);
         if (!text)
             return status_set(STATUS_MEMORY, "out of memory for a calibration");
-        unsigned gpus = most_gpus(plan, work);
+        unsigned gpus = most_gpus(plan, &work);
         if (!is_known(calibrations, text, gpus)) {
-            making->wanted[making->wanted_count] = plan->points[i];
-            making->wanted[making->wanted_count++].gpus = gpus;
+            struct point *wanted = &making->wanted[making->wanted_count++];
+            *wanted = plan->points[i];
+            wanted->gpus = gpus;
+            wanted->work = work;
         }
         json_decref(text);
     }
@@ -218,11 +222,12 @@ static bool was_before(const struct plan *plan, size_t index)
 
 static void print_others(const struct making *making, const struct plan *plan)
 {
+    struct work work;
     for (size_t i = 0; i < plan->count; i++)
-        if (!point_is_builtin(&plan->points[i]) && !was_before(plan, i))
+        if (!calibrate_work(&plan->points[i], &work) && !was_before(plan, i))
             print_line(making,
-                       "no calibration for workload '%s': there is one for the built-in workloads "
-                       "only",
+                       "no calibration for workload '%s': there is one for the built-in and for "
+                       "described workloads, not for plug-ins, programs and mixes",
                        point_workload(&plan->points[i]));
 }
 

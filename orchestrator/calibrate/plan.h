@@ -1,6 +1,6 @@
 /*
- * The calibrations that a plan's points need: one for each different iteration of the built-in
- * workloads. Other workloads have none.
+ * The calibrations that a plan's points need: one for each different iteration of built-in and
+ * described workloads. Other workloads have none.
  */
 #pragma once
 

@@ -1,6 +1,7 @@
 #include "orchestrator/calibrate/points.h"
 
 #include "explain/calibration.h"
+#include "explain/steps.h"
 
 /* Of a run that only launches: enough that waiting for their end is little beside, few enough that
  * an iteration is short also where each takes 0.1 ms. */
@@ -17,8 +18,23 @@
 #define SM_BLOCKS 32
 #define FILLED 2
 
+/* Kernels of few blocks need not fill it: so many times one, from several workers, is more than as
+ * many workers as can be at work at once do. */
+#define SCALE_MOST 256
+
 #define VECTOR_BYTES 16
 #define MOST_CONNECTIONS 32
+
+bool calibrate_work(const struct point *point, struct work *out)
+{
+    *out = point->work;
+    if (point_is_builtin(point))
+        return true;
+    if (!point->mix || point->mix->count != 1)
+        return false;
+    steps_describe(point->mix->steps, point->mix->programs[0].count, out);
+    return true;
+}
 
 struct point calibrate_single(const struct point *like)
 {
@@ -29,6 +45,8 @@ struct point calibrate_single(const struct point *like)
         .threads = 1,
         .connections = MOST_CONNECTIONS,
         .bind = like->bind,
+        .workload = like->workload,
+        .mix = like->mix,
         /* The iteration, and nothing of how the point runs it. */
         .work = {.memory = MEMORY_PINNED,
                  .sync = SYNC_STREAM,
@@ -41,6 +59,9 @@ struct point calibrate_single(const struct point *like)
                  .spin = work->spin,
                  .bytes = work->bytes,
                  .delay_cycles = work->delay_cycles,
+                 .steps_id = work->steps_id,
+                 .busy_ns = work->busy_ns,
+                 .think_ns = work->think_ns,
                  .warmup_ns = CALIBRATE_WARMUP_NS},
     };
 }
@@ -48,6 +69,7 @@ struct point calibrate_single(const struct point *like)
 struct point calibrate_launches(const struct point *like, enum work_launch launch)
 {
     struct point point = calibrate_single(like);
+    point.mix = NULL;
     point.work.launch = launch;
     point.work.workload = WORKLOAD_CHAIN;
     point.work.kernels = launch == LAUNCH_GRAPH ? GRAPH_KERNELS : STREAM_KERNELS;
@@ -60,34 +82,96 @@ struct point calibrate_launches(const struct point *like, enum work_launch launc
     return point;
 }
 
+/* Steps of a described workload for which a test holds, in a mix of their own, whose results are
+ * not those of the iteration. */
+static void keep_steps(const struct mix_work *from, bool (*keeps)(const struct workload_step *),
+                       struct mix_work *out)
+{
+    uint32_t count = 0;
+    *out = *from;
+    for (uint32_t i = 0; i < from->programs[0].count; i++)
+        if (keeps(&from->steps[i]))
+            out->steps[count++] = from->steps[i];
+    out->programs[0].count = count;
+    out->programs[0].check = WORKLOAD_CHECK_NO;
+}
+
+static bool is_copy(const struct workload_step *step)
+{
+    return step->kind == STEP_COPY_IN || step->kind == STEP_COPY_OUT;
+}
+
+static bool is_gpu_work(const struct workload_step *step)
+{
+    return workload_step_is_kernel(step) || step->kind == STEP_DEVICE_COPY;
+}
+
 struct point calibrate_copies(const struct point *like, enum work_copies copies,
-                              enum work_memory memory)
+                              enum work_memory memory, struct mix_work *room)
 {
     struct point point = calibrate_single(like);
-    point.work.workload = WORKLOAD_CHAIN;
+    if (like->mix) {
+        keep_steps(like->mix, is_copy, room);
+        point.mix = room;
+    } else {
+        point.work.workload = WORKLOAD_CHAIN;
+    }
     point.work.kernels = 0;
     point.work.copies = copies;
     point.work.memory = memory;
     return point;
 }
 
-struct point calibrate_arithmetic(const struct point *like, unsigned sms, double *share)
+/* Blocks of so many GPU threads that fill the GPU. */
+static uint64_t filling_blocks(unsigned sms, uint64_t threads)
+{
+    uint64_t fill = (uint64_t)sms * FILLED * SM_THREADS / threads;
+    uint64_t most = (uint64_t)sms * 2 * FILLED * SM_BLOCKS;
+    fill = fill < most ? fill : most;
+    return fill ? fill : 1;
+}
+
+/* All kernels so many times as large, so that the smallest fills the GPU. Returns the factor. */
+static unsigned scale_kernels(struct mix_work *mix, unsigned sms)
+{
+    uint64_t scale = 1;
+    for (uint32_t i = 0; i < mix->programs[0].count; i++) {
+        const struct workload_step *step = &mix->steps[i];
+        uint64_t fill = step->threads ? filling_blocks(sms, step->threads) : 0;
+        if (step->blocks && fill / step->blocks > scale)
+            scale = fill / step->blocks;
+    }
+    scale = scale < SCALE_MOST ? scale : SCALE_MOST;
+    for (uint32_t i = 0; i < mix->programs[0].count; i++) {
+        struct workload_step *step = &mix->steps[i];
+        step->blocks *= (uint32_t)scale;
+        if (step->kind == STEP_MEMORY)
+            step->amount *= scale;
+        else if (step->kind == STEP_DEVICE_COPY)
+            step->count *= (uint32_t)scale;
+    }
+    return (unsigned)scale;
+}
+
+struct point calibrate_arithmetic(const struct point *like, unsigned sms, double *share,
+                                  struct mix_work *room)
 {
     struct point point = calibrate_single(like);
     struct work *work = &point.work;
-    uint64_t threads = work->threads_per_block;
-    uint64_t fill = (uint64_t)sms * FILLED * SM_THREADS / threads;
-    uint64_t fill_blocks = (uint64_t)sms * 2 * FILLED * SM_BLOCKS;
-    if (fill > fill_blocks)
-        fill = fill_blocks;
-    if (fill == 0)
-        fill = 1;
-    *share = (double)fill / (double)calibration_busy_blocks(work);
+    work->copies = COPIES_NONE;
+    if (like->mix) {
+        keep_steps(like->mix, is_gpu_work, room);
+        *share = scale_kernels(room, sms);
+        point.mix = room;
+        return point;
+    }
+    uint64_t threads = work->threads_per_block, fill = filling_blocks(sms, threads);
+    *share = (double)fill / (double)calibration_busy_blocks(work) * ARITHMETIC_KERNELS /
+             work->kernels;
     work->kernels = ARITHMETIC_KERNELS;
     work->blocks = (uint32_t)fill;
     work->bytes = 1024;
     work->worked_bytes = fill * threads * VECTOR_BYTES;
-    work->copies = COPIES_NONE;
     return point;
 }
 

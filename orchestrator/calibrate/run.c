@@ -50,7 +50,7 @@ static unsigned workers_of(const struct calibrator *calibrator,
     return workers ? workers : 1;
 }
 
-static struct point point_of(const struct calibrator *calibrator,
+static struct point point_of(struct calibrator *calibrator,
                              const struct calibrate_figure *figure, double *share)
 {
     const struct point *like = calibrator->like;
@@ -68,12 +68,12 @@ static struct point point_of(const struct calibrator *calibrator,
         point.work.copies = COPIES_BOTH;
         break;
     case CALIBRATE_COPIES:
-        point = calibrate_copies(like, COPIES_BOTH, figure->memory);
+        point = calibrate_copies(like, COPIES_BOTH, figure->memory, &calibrator->room);
         *share = (double)point.work.bytes;
         break;
     case CALIBRATE_ARITHMETIC:
-        point = calibrate_arithmetic(like, calibrator->record.figures.sms, share);
-        *share *= (double)point.work.kernels / like->work.kernels;
+        point = calibrate_arithmetic(like, calibrator->record.figures.sms, share,
+                                     &calibrator->room);
         break;
     default:
         point = calibrate_single(like);

@@ -74,8 +74,7 @@ static enum status load(struct explaining *explaining, bool writes)
     if (status != STATUS_OK)
         return status;
     results_make_displayable(&explaining->results);
-    status =
-        explain_set_make(explaining->results.header, explaining->results.points, &explaining->set);
+    status = explain_set_make(&explaining->results, &explaining->set);
     if (status != STATUS_OK)
         return status_prefix(status, "'%s': ", path);
     if (explains_programs(explaining))
@@ -92,6 +91,18 @@ static const struct explanation *uncalibrated(const struct explain_set *set)
         if (!explain_set_calibration(set, &set->points[i]))
             return &set->points[i];
     return NULL;
+}
+
+/* Of a described workload the header has the steps, and not how much work its durations are. */
+static enum status check_verified(const struct explaining *explaining)
+{
+    for (size_t i = 0; i < explaining->set.count; i++)
+        if (explaining->set.points[i].point.work.workload == WORKLOAD_DESCRIBED)
+            return status_set(STATUS_USAGE,
+                              "'%s' has points of a described workload, and --verify is for "
+                              "built-in ones: measure the remedy with mpsweep sweep",
+                              explaining->path);
+    return STATUS_OK;
 }
 
 /* Of merged results no one GPU can stand for the others: each must bring its own calibration. */
@@ -366,6 +377,11 @@ static enum status load_for_use(struct explaining *explaining, bool *needs_gpu)
             return status;
         if (explains_programs(explaining))
             return STATUS_OK;
+        if (options_switch(explaining->options, OPTION_VERIFY)) {
+            status = check_verified(explaining);
+            if (status != STATUS_OK)
+                return status;
+        }
         if (explain_set_is_of_several(&explaining->set))
             return check_merged(explaining);
         *needs_gpu =

@@ -61,6 +61,7 @@ static json_t *point_json(const struct explanation *point)
         "id",
         "source",
         "section",
+        "workload",
         "layout",
         "mps",
         "processes",

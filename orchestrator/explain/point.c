@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "explain/steps.h"
+#include "orchestrator/calibrate/points.h"
 #include "orchestrator/plan/point.h"
 #include "orchestrator/results/settings.h"
 
@@ -24,12 +26,44 @@ bool explain_point_apart(const json_t *record)
            json_object_get(record, "sm_partition");
 }
 
-bool explain_point_known(const json_t *record)
+/* The work of a point whose workload the header describes; false: it does not. */
+static bool read_described(const json_t *header, const json_t *record, struct work *out)
+{
+    const char *name = json_string_value(json_object_get(record, "workload"));
+    const json_t *described = json_object_get(json_object_get(header, "workloads"), name);
+    const json_t *steps = json_object_get(described, "steps");
+    struct workload workload;
+    if (!name || !steps || workload_begin(name, &workload) != STATUS_OK)
+        return false;
+    for (size_t i = 0; i < json_array_size(steps); i++) {
+        const char *text = json_string_value(json_array_get(steps, i));
+        if (!text || workload_add_step(&workload, text) != STATUS_OK)
+            return false;
+    }
+    steps_describe(workload.steps, workload.count, out);
+    return true;
+}
+
+static bool has_calibration(const json_t *calibrations, const struct work *work)
+{
+    for (size_t i = 0; i < json_array_size(calibrations); i++) {
+        const json_t *of = json_object_get(json_array_get(calibrations, i), "work");
+        if ((uint64_t)json_integer_value(json_object_get(of, "steps_id")) == work->steps_id)
+            return true;
+    }
+    return false;
+}
+
+bool explain_point_known(const struct results *results, const json_t *record)
 {
     const json_t *word = json_object_get(record, "workload");
     const char *text = json_string_value(word);
+    struct work work;
     /* Results of before there was a choice for each point do not name it. */
-    return !word || (text && (strcmp(text, "builtin") == 0 || strcmp(text, "delay") == 0));
+    if (!word || (text && (strcmp(text, "builtin") == 0 || strcmp(text, "delay") == 0)))
+        return true;
+    return read_described(results->header, record, &work) &&
+           has_calibration(results->calibrations, &work);
 }
 
 bool explain_point_server(const json_t *record)
@@ -51,20 +85,23 @@ void explain_point_of(const struct point *point, struct explain_point *out)
         .sync = (enum work_sync)point->work.sync,
         .launch = (enum work_launch)point->work.launch,
         .schedule = (enum work_schedule)point->work.schedule,
-        .work = point->work,
     };
+    calibrate_work(point, &out->work);
     for (unsigned i = 0; i < shares->count && i < EXPLAIN_MOST_PERCENTAGES; i++)
         out->percentages[out->percentage_count++] =
             shares->values[i] == OPTION_SHARE_DEFAULT ? 0 : (unsigned)shares->values[i];
 }
 
-enum status explain_point_read(const json_t *record, struct explain_point *out)
+enum status explain_point_read(const json_t *header, const json_t *record,
+                               struct explain_point *out)
 {
     struct settings_point read;
     enum status status = settings_read(record, &read);
-    if (status == STATUS_OK)
-        explain_point_of(&read.point, out);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    explain_point_of(&read.point, out);
+    read_described(header, record, &out->work);
+    return STATUS_OK;
 }
 
 void explain_point_plan(const struct explain_point *point, const json_t *record,

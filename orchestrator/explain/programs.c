@@ -79,7 +79,8 @@ static double workers_of(const json_t *point)
 /* Whether there is no calibration for it: of a program, a described workload or a plug-in. */
 static bool is_program(const json_t *point)
 {
-    return !explain_point_known(point) && !explain_point_server(point) &&
+    static const struct results without = {0};
+    return !explain_point_known(&without, point) && !explain_point_server(point) &&
            !explain_point_open(point) && ips_of(point) > 0.0;
 }
 

@@ -24,11 +24,12 @@ static int by_id(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-enum status explain_set_make(const json_t *header, const json_t *points, struct explain_set *out)
+enum status explain_set_make(const struct results *results, struct explain_set *out)
 {
     struct explain_set set = {0};
+    const json_t *points = results->points;
     size_t count = json_array_size(points);
-    enum status status = explain_origins_make(header, &set.origins);
+    enum status status = explain_origins_make(results->header, &set.origins);
     if (status != STATUS_OK)
         return status;
     set.points = calloc(count + 1, sizeof *set.points);
@@ -51,12 +52,12 @@ enum status explain_set_make(const json_t *header, const json_t *points, struct 
             set.apart++;
             continue;
         }
-        if (!explain_point_known(record)) {
+        if (!explain_point_known(results, record)) {
             if (set.foreign++ == 0)
                 set.foreign_workload = json_string_value(json_object_get(record, "workload"));
             continue;
         }
-        status = explain_point_read(record, &point->point);
+        status = explain_point_read(results->header, record, &point->point);
         if (status == STATUS_OK)
             status = explain_origin_of(&set.origins, record, &point->origin);
         if (status != STATUS_OK) {
@@ -101,7 +102,7 @@ enum status explain_set_empty(const struct explain_set *set, const char *path)
         return status_set(STATUS_USAGE, "'%s' has no measured point: nothing to explain", path);
     return status_set(STATUS_USAGE,
                       "'%s' holds only points of workloads without a calibration, such as '%s': "
-                      "what limits a point is known of the built-in workloads only",
+                      "--calibrate makes one of built-in and described workloads",
                       path, set->foreign_workload);
 }
 
@@ -276,7 +277,7 @@ enum status explain_results_json(const struct results *results, const char *path
 {
     static const struct remedy_limits unknown = {0};
     struct explain_set set;
-    enum status status = explain_set_make(results->header, results->points, &set);
+    enum status status = explain_set_make(results, &set);
     if (status != STATUS_OK)
         return status_prefix(status, "'%s': ", path);
     status = explain_set_calibrate_all(&set, results, path);

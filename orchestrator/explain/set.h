@@ -61,9 +61,9 @@ struct explain_set {
     size_t calibration_count;
 };
 
-/* Takes the measured points of results with that header (NULL: of one run); records are borrowed.
+/* Takes the measured points of results (without a header: of one run); records are borrowed.
  * STATUS_USAGE: a field is missing. */
-enum status explain_set_make(const json_t *header, const json_t *points, struct explain_set *out);
+enum status explain_set_make(const struct results *results, struct explain_set *out);
 void explain_set_release(struct explain_set *set);
 
 /* The error of results in which no point is one to explain; path: theirs. */

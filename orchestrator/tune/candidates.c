@@ -3,6 +3,7 @@
 
 #include "common/digest.h"
 #include "explain/predict.h"
+#include "orchestrator/calibrate/points.h"
 #include "orchestrator/campaign/estimate.h"
 #include "orchestrator/explain/point.h"
 #include "orchestrator/tune/space.h"
@@ -22,7 +23,8 @@ const char *tune_objective_name(enum tune_objective objective)
 bool tune_space_can_calibrate(const struct tune_space *space)
 {
     const struct point *point = &space->plan.points[0];
-    return point_is_builtin(point) && !point_is_open(point);
+    struct work work;
+    return calibrate_work(point, &work) && !point_is_open(point);
 }
 
 /* Lists that differ get different numbers, nearly surely; 0: there is none. */

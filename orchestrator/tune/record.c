@@ -136,9 +136,11 @@ static void add_limits(const struct tune *tune, json_t *record, size_t winner)
     struct explain_set set;
     json_t *points = json_array();
     json_array_append(points, record_of(tune, winner));
-    const struct results results = {.calibrations = tune->campaign.calibrations, .points = points};
+    const struct results results = {.header = tune->campaign.header,
+                                    .calibrations = tune->campaign.calibrations,
+                                    .points = points};
     const struct remedy_limits unknown = {0};
-    if (explain_set_make(NULL, points, &set) != STATUS_OK) {
+    if (explain_set_make(&results, &set) != STATUS_OK) {
         json_decref(points);
         return;
     }

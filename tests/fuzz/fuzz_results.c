@@ -72,7 +72,7 @@ static void print_explained(const struct results *results)
     struct explain_set set;
     const struct remedy_limits limits = {0};
     struct printed printed;
-    if (!worked(explain_set_make(results->header, results->points, &set)))
+    if (!worked(explain_set_make(results, &set)))
         return;
     if (worked(explain_set_calibrate_all(&set, results, "r.jsonl")) &&
         worked(explain_set_compute(&set, &limits))) {

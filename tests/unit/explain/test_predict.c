@@ -60,7 +60,7 @@ static unsigned compare_file(const char *name, unsigned *misses)
         struct explain_point point;
         if (!explain_point_measured(record))
             continue;
-        assert_int_equal(explain_point_read(record, &point), STATUS_OK);
+        assert_int_equal(explain_point_read(NULL, record, &point), STATUS_OK);
         if (is_known_miss(&point) || !calibration_is_same_work(&h200.work, &point.work))
             continue;
         double measured = json_number_value(json_object_get(record, "throughput_ips"));
@@ -166,9 +166,9 @@ static void published_calibrations_predict_their_points(void **state)
             const json_t *record = json_array_get(results.points, j);
             struct explain_point point;
             struct calibration own;
-            if (!explain_point_measured(record) || !explain_point_known(record))
+            if (!explain_point_measured(record) || !explain_point_known(&results, record))
                 continue;
-            assert_int_equal(explain_point_read(record, &point), STATUS_OK);
+            assert_int_equal(explain_point_read(NULL, record, &point), STATUS_OK);
             if (!own_calibration(&results, &point.work, &own))
                 continue;
             double measured = json_number_value(json_object_get(record, "throughput_ips"));
