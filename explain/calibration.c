@@ -39,8 +39,7 @@ bool calibration_is_same_work(const struct work *a, const struct work *b)
 {
     return a->workload == b->workload && a->kernels == b->kernels && a->blocks == b->blocks &&
            a->threads_per_block == b->threads_per_block && a->spin == b->spin &&
-           a->bytes == b->bytes && a->delay_cycles == b->delay_cycles &&
-           a->steps_id == b->steps_id;
+           a->bytes == b->bytes && a->delay_cycles == b->delay_cycles && a->steps_id == b->steps_id;
 }
 
 double calibration_shared(double one, double total, unsigned gpus)
@@ -148,7 +147,8 @@ static double auto_cpus(const struct calibration *calibration)
 static bool auto_sleeps(const struct calibration *calibration)
 {
     double cpus = auto_cpus(calibration);
-    double thinking = (double)calibration->work.think_ns / NS_PER_S * calibration->single_stream_ips;
+    double thinking =
+        (double)calibration->work.think_ns / NS_PER_S * calibration->single_stream_ips;
     return cpus > 0.0 && cpus < AWAKE_CPUS * (1.0 - thinking);
 }
 

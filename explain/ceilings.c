@@ -58,7 +58,7 @@ static bool shares_queues(const struct explain_point *point)
     return point->launch != LAUNCH_GRAPH && ceiling_streams(point) > point->connections;
 }
 
-static double host_steps_s(const struct work *work)
+double ceiling_host_steps_s(const struct work *work)
 {
     return (double)(work->busy_ns + work->think_ns) / NS_PER_S;
 }
@@ -67,7 +67,7 @@ double ceiling_beside_kernels_s(const struct work *work, const struct calibratio
 {
     double bytes_per_s = calibration->both_bytes_per_s;
     double copies_s = bytes_per_s > 0.0 ? 2.0 * (double)work->bytes / bytes_per_s : 0.0;
-    return copies_s + host_steps_s(work);
+    return copies_s + ceiling_host_steps_s(work);
 }
 
 /* Seconds of a kernel, with the gap to the next one of its stream; 0: not known. */
@@ -244,8 +244,7 @@ static double polled_us(const struct explain_point *point, const struct calibrat
 {
     bool graph = point->launch == LAUNCH_GRAPH;
     double most = cpu_us(point, calibration), empty = calibration->polled_graphs_per_s;
-    double calls =
-        graph ? calibration->single_graph_calls_us : calibration->single_stream_calls_us;
+    double calls = graph ? calibration->single_graph_calls_us : calibration->single_stream_calls_us;
     if (calls <= 0.0 || calibration->polled_calls_us <= 0.0 || empty <= 0.0)
         return most;
     double us = calls + fmax(US_PER_S / empty - calibration->polled_calls_us, 0.0) +
@@ -395,8 +394,8 @@ void ceilings_compute(const struct explain_point *point, const struct calibratio
     ips[CEILING_WORKERS] = point->processes * ceiling_streams(point) * single;
     unsigned active = ceiling_active_threads(point, calibration);
     if (active < ceiling_streams(point))
-        ips[CEILING_QUEUES] =
-            point->processes * active * single / (1.0 - host_steps_s(&point->work) * single);
+        ips[CEILING_QUEUES] = point->processes * active * single /
+                              (1.0 - ceiling_host_steps_s(&point->work) * single);
     double polling_s = ceiling_polling_s(point, calibration);
     if (polling_s > 0.0)
         ips[CEILING_POLLING] = point->processes * point->threads / polling_s;

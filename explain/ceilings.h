@@ -96,8 +96,9 @@ double ceiling_pageable_bytes(const struct explain_point *point,
 /* Launches/s that the GPU takes; 0: not known. What one process reached it takes in any case. */
 double ceiling_gpu_launches(const struct calibration *calibration);
 
-/* What of an iteration of one worker alone is neither kernels nor launches: its copies, and what its
- * host computes and sleeps. */
+/* What the host computes and sleeps in an iteration of a described workload; and with its copies
+ * all that is neither kernels nor launches, of one worker alone. */
+double ceiling_host_steps_s(const struct work *work);
 double ceiling_beside_kernels_s(const struct work *work, const struct calibration *calibration);
 
 /* A process's turn for one iteration where processes take turns, without what pageable copies add;

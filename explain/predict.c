@@ -150,7 +150,8 @@ static bool spins_in_line(const struct expected *expected)
  * host's own steps. */
 static double off_queue_s(const struct explain_point *point, const struct calibration *calibration)
 {
-    return waits_for_copies(point) ? 0.0 : ceiling_beside_kernels_s(&point->work, calibration);
+    return waits_for_copies(point) ? ceiling_host_steps_s(&point->work)
+                                   : ceiling_beside_kernels_s(&point->work, calibration);
 }
 
 /* How much of the time a queue has a row where more threads spin than there are CPUs. Those behind

@@ -44,6 +44,10 @@ const struct calibrate_figure calibrate_figures[] = {
     {"pageable over MPS", CALIBRATE_MPS, CALIBRATE_ITERATION, 16, .memory = MEMORY_PAGEABLE},
     {"over MPS", CALIBRATE_MPS, CALIBRATE_ITERATION, 4},
 
+    {"over MPS, awake", CALIBRATE_MPS_AWAKE, CALIBRATE_ITERATION, 16},
+    {"graphs over MPS, awake", CALIBRATE_MPS_AWAKE, CALIBRATE_ITERATION, 16,
+     .launch = LAUNCH_GRAPH},
+
     {"launches of a process on all GPUs at once", CALIBRATE_ALL, CALIBRATE_LAUNCHES, 24,
      .part = CALIBRATION_PROCESS_LAUNCHES},
     {"copies both ways on all GPUs at once", CALIBRATE_ALL, CALIBRATE_COPIES, 8,
@@ -58,6 +62,8 @@ bool calibrate_lacks(const struct calibration_record *record, const struct calib
 {
     const struct work *work = &record->figures.work;
     if (figure->phase == CALIBRATE_ALL && record->figures.all.gpus < 2)
+        return false;
+    if (figure->phase == CALIBRATE_MPS_AWAKE && work->busy_ns == 0)
         return false;
     if (figure->load == CALIBRATE_ITERATION)
         return true;

@@ -13,7 +13,10 @@ enum calibrate_phase {
     CALIBRATE_ASLEEP, /* threads of one process that sleep */
     CALIBRATE_SLICED, /* processes without MPS */
     CALIBRATE_MPS,    /* processes over MPS, asleep */
-    CALIBRATE_ALL,    /* a process on each GPU */
+    /* The same awake, where the host computes in an iteration: those that sleep get a CPU late, and
+     * wait for each other's. */
+    CALIBRATE_MPS_AWAKE,
+    CALIBRATE_ALL, /* a process on each GPU */
     CALIBRATE_PHASES
 };
 
@@ -65,8 +68,8 @@ struct calibrator {
     struct calibration_record record;
     struct mix_work room; /* of a figure's own steps */
     struct crew *crew;    /* of the run before, parked, or empty */
-    bool too_many;      /* the last run failed, and fewer workers might not */
-    enum status status; /* of the session: nothing more is run unless it is OK */
+    bool too_many;        /* the last run failed, and fewer workers might not */
+    enum status status;   /* of the session: nothing more is run unless it is OK */
 };
 
 __attribute__((format(printf, 2, 3))) void calibrate_note(struct calibrator *calibrator,

@@ -1,6 +1,7 @@
 #include "orchestrator/calibrate/points.h"
 
-#include "explain/calibration.h"
+#include <math.h>
+
 #include "explain/steps.h"
 
 /* Of a run that only launches: enough that waiting for their end is little beside, few enough that
@@ -18,9 +19,13 @@
 #define SM_BLOCKS 32
 #define FILLED 2
 
-/* Kernels of few blocks need not fill it: so many times one, from several workers, is more than as
- * many workers as can be at work at once do. */
-#define SCALE_MOST 256
+/* Kernels of a described workload fill half of the GPU, from more workers: where some compute and
+ * others wait for memory, those of different workers go on beside each other, which grids that fill
+ * it alone would not. As many iterations as fit in this time at the rate of one worker alone, and
+ * no more than SCALE_MOST, are made one. */
+#define HALF_FILLED 0.5
+#define SCALED_S 0.08
+#define SCALE_MOST 16.0
 
 #define VECTOR_BYTES 16
 #define MOST_CONNECTIONS 32
@@ -122,52 +127,56 @@ struct point calibrate_copies(const struct point *like, enum work_copies copies,
     return point;
 }
 
-/* Blocks of so many GPU threads that fill the GPU. */
-static uint64_t filling_blocks(unsigned sms, uint64_t threads)
+/* Blocks of so many GPU threads that fill the GPU so many times. */
+static uint64_t filling_blocks(unsigned sms, uint64_t threads, double filled)
 {
-    uint64_t fill = (uint64_t)sms * FILLED * SM_THREADS / threads;
-    uint64_t most = (uint64_t)sms * 2 * FILLED * SM_BLOCKS;
+    uint64_t fill = (uint64_t)(sms * filled * SM_THREADS / (double)threads);
+    uint64_t most = (uint64_t)(sms * 2 * filled * SM_BLOCKS);
     fill = fill < most ? fill : most;
     return fill ? fill : 1;
 }
 
-/* All kernels so many times as large, so that the smallest fills the GPU. Returns the factor. */
-static unsigned scale_kernels(struct mix_work *mix, unsigned sms)
+/* The kernels of so many iterations as one: as few as fill half of the GPU each, and each of them
+ * so much larger. */
+static void scale_kernels(struct mix_work *mix, unsigned sms, double iterations)
 {
-    uint64_t scale = 1;
-    for (uint32_t i = 0; i < mix->programs[0].count; i++) {
-        const struct workload_step *step = &mix->steps[i];
-        uint64_t fill = step->threads ? filling_blocks(sms, step->threads) : 0;
-        if (step->blocks && fill / step->blocks > scale)
-            scale = fill / step->blocks;
-    }
-    scale = scale < SCALE_MOST ? scale : SCALE_MOST;
     for (uint32_t i = 0; i < mix->programs[0].count; i++) {
         struct workload_step *step = &mix->steps[i];
-        step->blocks *= (uint32_t)scale;
+        double all = step->count * iterations, larger = 1.0;
+        if (workload_step_is_kernel(step)) {
+            double fill = (double)filling_blocks(sms, step->threads, HALF_FILLED) / step->blocks;
+            larger = all / ceil(all / fmax(fill, 1.0));
+        }
+        step->count = (uint32_t)lround(all / larger);
+        step->blocks = (uint32_t)lround(step->blocks * larger);
         if (step->kind == STEP_MEMORY)
-            step->amount *= scale;
-        else if (step->kind == STEP_DEVICE_COPY)
-            step->count *= (uint32_t)scale;
+            step->amount = (uint64_t)((double)step->amount * larger);
     }
-    return (unsigned)scale;
 }
 
-struct point calibrate_arithmetic(const struct point *like, unsigned sms, double *share,
-                                  struct mix_work *room)
+static double iterations_at_once(double alone_ips)
+{
+    double fits = floor(SCALED_S * alone_ips / CALIBRATE_MIXED_WORKERS);
+    return fmax(1.0, fmin(fits, SCALE_MOST));
+}
+
+struct point calibrate_arithmetic(const struct point *like, const struct calibration *known,
+                                  double *share, struct mix_work *room)
 {
     struct point point = calibrate_single(like);
     struct work *work = &point.work;
     work->copies = COPIES_NONE;
     if (like->mix) {
         keep_steps(like->mix, is_gpu_work, room);
-        *share = scale_kernels(room, sms);
+        *share = iterations_at_once(known->single_stream_ips);
+        scale_kernels(room, known->sms, *share);
         point.mix = room;
+        work->launch = LAUNCH_GRAPH;
         return point;
     }
-    uint64_t threads = work->threads_per_block, fill = filling_blocks(sms, threads);
-    *share = (double)fill / (double)calibration_busy_blocks(work) * ARITHMETIC_KERNELS /
-             work->kernels;
+    uint64_t threads = work->threads_per_block, fill = filling_blocks(known->sms, threads, FILLED);
+    *share =
+        (double)fill / (double)calibration_busy_blocks(work) * ARITHMETIC_KERNELS / work->kernels;
     work->kernels = ARITHMETIC_KERNELS;
     work->blocks = (uint32_t)fill;
     work->bytes = 1024;

@@ -32,6 +32,11 @@ static unsigned smaller(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
+static bool is_over_mps(const struct calibrate_figure *figure)
+{
+    return figure->phase == CALIBRATE_MPS || figure->phase == CALIBRATE_MPS_AWAKE;
+}
+
 /* As many as the figure asks for, and as the machine has room for. */
 static unsigned workers_of(const struct calibrator *calibrator,
                            const struct calibrate_figure *figure)
@@ -39,19 +44,21 @@ static unsigned workers_of(const struct calibrator *calibrator,
     const struct calibration *figures = &calibrator->record.figures;
     unsigned cpus = figures->cpus, workers = figure->workers;
     uint64_t room = MOST_BYTES / (calibrator->like->work.bytes + 1);
-    if (figure->phase == CALIBRATE_MPS)
+    if (figure->load == CALIBRATE_ARITHMETIC && calibrator->like->mix)
+        workers = CALIBRATE_MIXED_WORKERS;
+    if (is_over_mps(figure))
         workers = workers * calibrator->most_processes / MPS_MOST;
     else if (figure->load == CALIBRATE_ITERATION && room < workers)
         workers = room > FEWEST ? (unsigned)room : smaller(workers, FEWEST);
-    if (figure->phase == CALIBRATE_AWAKE)
+    if (figure->phase == CALIBRATE_AWAKE || figure->phase == CALIBRATE_MPS_AWAKE)
         workers = smaller(workers, cpus);
     if (figure->phase == CALIBRATE_ALL && figure->load != CALIBRATE_LAUNCHES)
         workers = smaller(workers, cpus / figures->all.gpus);
     return workers ? workers : 1;
 }
 
-static struct point point_of(struct calibrator *calibrator,
-                             const struct calibrate_figure *figure, double *share)
+static struct point point_of(struct calibrator *calibrator, const struct calibrate_figure *figure,
+                             double *share)
 {
     const struct point *like = calibrator->like;
     unsigned workers = workers_of(calibrator, figure);
@@ -72,8 +79,7 @@ static struct point point_of(struct calibrator *calibrator,
         *share = (double)point.work.bytes;
         break;
     case CALIBRATE_ARITHMETIC:
-        point = calibrate_arithmetic(like, calibrator->record.figures.sms, share,
-                                     &calibrator->room);
+        point = calibrate_arithmetic(like, &calibrator->record.figures, share, &calibrator->room);
         break;
     default:
         point = calibrate_single(like);
@@ -87,7 +93,10 @@ static struct point point_of(struct calibrator *calibrator,
             point.streams /= 2;
     switch (figure->phase) {
     case CALIBRATE_MPS:
+    case CALIBRATE_MPS_AWAKE:
         calibrate_set_processes(&point, LAYOUT_PROCESSES_MPS, workers);
+        if (figure->phase == CALIBRATE_MPS_AWAKE)
+            point.work.schedule = SCHEDULE_AUTO;
         break;
     case CALIBRATE_SLICED:
         calibrate_set_processes(&point, LAYOUT_PROCESSES, workers);
@@ -199,9 +208,9 @@ static void measure(struct calibrator *calibrator, const struct calibrate_figure
         if (is_found && figure->load == CALIBRATE_ITERATION)
             keep_run(out, &point, &measured);
         /* Fewer processes than were hoped for can be clients. */
-        if (calibrator->too_many && figure->phase == CALIBRATE_MPS)
+        if (calibrator->too_many && is_over_mps(figure))
             calibrator->most_processes /= 2;
-    } while (!is_found && calibrator->too_many && figure->phase == CALIBRATE_MPS &&
+    } while (!is_found && calibrator->too_many && is_over_mps(figure) &&
              calibrator->most_processes > 0);
     calibrator->done++;
     if (!is_found)
@@ -220,6 +229,14 @@ static void measure_phase(struct calibrator *calibrator, enum calibrate_phase ph
         if (calibrate_figures[i].phase == phase &&
             calibrate_lacks(&calibrator->record, &calibrate_figures[i]))
             measure(calibrator, &calibrate_figures[i]);
+}
+
+/* Kernels that go on in the GPU's caches do more as they are than in grids that fill it: it can do
+ * what the iteration was seen to do. */
+static void raise_arithmetic(struct calibration *figures)
+{
+    for (unsigned i = 0; i < figures->run_count && figures->arithmetic_ips > 0.0; i++)
+        figures->arithmetic_ips = fmax(figures->arithmetic_ips, figures->runs[i].ips);
 }
 
 /* The workers of the calibration before wait as they are to at the end of this one. */
@@ -264,6 +281,7 @@ enum status calibrate_run(struct session *session, struct crew *crew, const stru
     bool backwards = goes_backwards(&calibrator);
     for (unsigned i = 0; i < CALIBRATE_PHASES; i++)
         measure_phase(&calibrator, backwards ? CALIBRATE_PHASES - 1 - i : i);
+    raise_arithmetic(&calibrator.record.figures);
     calibrator.record.seconds = (double)(clock_now_ns() - begin_ns) / 1e9;
     if (calibrator.status == STATUS_OK)
         *record = calibrator.record;

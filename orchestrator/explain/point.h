@@ -22,8 +22,8 @@ bool explain_point_open(const json_t *record);
  * modelled. */
 bool explain_point_apart(const json_t *record);
 
-/* Whether its workload is a built-in one, or one that the header of the results describes, for which
- * they hold a calibration: the limits of others are not known. */
+/* Whether its workload is a built-in one, or one that the header of the results describes, for
+ * which they hold a calibration: the limits of others are not known. */
 bool explain_point_known(const struct results *results, const json_t *record);
 
 /* Whether its workers are requests in flight at a server. */

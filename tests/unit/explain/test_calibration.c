@@ -380,7 +380,8 @@ static void test_filling_grids(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct point from = like(cases[i].blocks, cases[i].threads, cases[i].bytes);
         double share;
-        struct point point = calibrate_arithmetic(&from, 132, &share, NULL);
+        const struct calibration known = {.sms = 132};
+        struct point point = calibrate_arithmetic(&from, &known, &share, NULL);
         assert_int_equal(point.work.blocks, cases[i].fill);
         /* Four kernels of an iteration's 220. */
         assert_float_equal(share * 220 / 4, cases[i].share, 1e-6);
