@@ -8,6 +8,7 @@
 #include "common/text.h"
 #include "job/rate.h"
 #include "orchestrator/emit/deployment.h"
+#include "orchestrator/results/best.h"
 #include "orchestrator/results/point.h"
 
 /* Numbers of points that an error lists. */
@@ -78,32 +79,6 @@ static const json_t *goal_of(const json_t *point)
     return json_object_get(json_object_get(point, "rate"), "goal");
 }
 
-static bool is_ok(const json_t *point)
-{
-    return point_is_measured(point) && strcmp(text_at(point, "status"), "ok") == 0;
-}
-
-static bool is_unconverged(const json_t *point)
-{
-    return point_is_measured(point) && strcmp(text_at(point, "status"), "unconverged") == 0;
-}
-
-/* Iterations per second; of an open loop that keeps up, what was offered: what a window had is that
- * by chance. */
-static double value_of(const json_t *point)
-{
-    double offered = number_at(json_object_get(point, "rate"), "offered_ips");
-    double done = number_at(point, "throughput_ips");
-    return isnan(offered) || point_is_overloaded(point) ? done : offered;
-}
-
-static bool is_better(const json_t *a, const json_t *b)
-{
-    if (value_of(a) != value_of(b))
-        return value_of(a) > value_of(b);
-    return p99_of(a) < p99_of(b);
-}
-
 /* Why a measured point is not taken; NULL: it may be. */
 static const char *reason_against(const struct search *search, const json_t *point,
                                   char out[EMIT_REASON_BYTES])
@@ -112,7 +87,7 @@ static const char *reason_against(const struct search *search, const json_t *poi
     const char *obstacle = deployment_obstacle(point);
     if (obstacle)
         return obstacle;
-    if (!is_ok(point) && !(search->takes_unconverged && is_unconverged(point))) {
+    if (!best_is_ok(point) && !(search->takes_unconverged && best_is_unconverged(point))) {
         snprintf(out, EMIT_REASON_BYTES, "is %s", text_at(point, "status"));
         return out;
     }
@@ -138,7 +113,7 @@ static enum status find_goal(struct search *search)
     json_array_foreach(search->results->points, index, point)
     {
         const json_t *goal = goal_of(point);
-        if (search->max_p99_us > 0.0 || !goal || !is_ok(point))
+        if (search->max_p99_us > 0.0 || !goal || !best_is_ok(point))
             continue;
         if (search->goal && !json_equal(search->goal, goal))
             return status_set(STATUS_USAGE,
@@ -216,17 +191,26 @@ static enum status pick_by_id(const struct search *search, int64_t id, const jso
 /* -- the best one --------------------------------------------------------------------------------
  */
 
+/* Without a point that is ok there is none, unless search->takes_unconverged. */
 static const json_t *find_best(const struct search *search)
 {
     char reason[EMIT_REASON_BYTES];
-    const json_t *best = NULL, *point;
+    struct search wider = *search;
+    const json_t *best = NULL;
+    json_t *point, *candidates = json_array();
     size_t index;
+    bool any = search->takes_unconverged;
+    wider.takes_unconverged = true;
     json_array_foreach(search->results->points, index, point)
     {
-        if (point_is_measured(point) && !reason_against(search, point, reason) &&
-            (!best || is_better(point, best)))
-            best = point;
+        if (!point_is_measured(point) || reason_against(&wider, point, reason))
+            continue;
+        any |= best_is_ok(point);
+        json_array_append(candidates, point);
     }
+    if (any)
+        best = best_of(candidates);
+    json_decref(candidates);
     return best;
 }
 
@@ -243,7 +227,7 @@ static const json_t *find_closest(const struct search *search)
         if (json_equal(named, json_object_get(point, "id")) && point_is_measured(point) &&
             !deployment_obstacle(point) && !isnan(p99_of(point)))
             return point;
-        if (is_ok(point) && !deployment_obstacle(point) && !isnan(p99_of(point)) &&
+        if (best_is_ok(point) && !deployment_obstacle(point) && !isnan(p99_of(point)) &&
             (!best || p99_of(point) < p99_of(best)))
             best = point;
     }
@@ -292,10 +276,10 @@ static size_t find_skipped(const struct search *search, const json_t *best,
     const json_t *point;
     json_array_foreach(search->results->points, index, point)
     {
-        if (point == best || !point_is_measured(point) || !is_better(point, best))
+        if (point == best || !point_is_measured(point) || !best_is_better(point, best))
             continue;
         size_t at = count < EMIT_SKIPPED_MOST ? count : EMIT_SKIPPED_MOST;
-        for (; at > 0 && is_better(point, out[at - 1]); at--)
+        for (; at > 0 && best_is_better(point, out[at - 1]); at--)
             if (at < EMIT_SKIPPED_MOST)
                 out[at] = out[at - 1];
         if (at < EMIT_SKIPPED_MOST)
@@ -309,12 +293,15 @@ static size_t note_skipped(const struct search *search, struct emit_choice *choi
 {
     const json_t *skipped[EMIT_SKIPPED_MOST];
     size_t count = find_skipped(search, choice->point, skipped);
+    struct search wider = *search;
+    wider.takes_unconverged = best_is_unconverged(choice->point);
     for (size_t i = 0; i < count && i < EMIT_SKIPPED_MOST; i++) {
         struct emit_skipped *one = &choice->skipped[choice->skipped_count++];
         char reason[EMIT_REASON_BYTES];
-        const char *against = reason_against(search, skipped[i], reason);
+        const char *against = reason_against(&wider, skipped[i], reason);
         one->point = skipped[i];
-        snprintf(one->reason, sizeof one->reason, "%s", against ? against : "");
+        snprintf(one->reason, sizeof one->reason, "%s",
+                 against ? against : "is unconverged and may do less than one that is ok");
     }
     choice->skipped_more = count - choice->skipped_count;
     return count;
@@ -346,6 +333,8 @@ static void write_why(const struct search *search, size_t skipped, struct emit_c
     if (search->max_p99_us > 0.0)
         text_append(&text, " with a p99 surely below %s",
                     rate_time_text(1e3 * search->max_p99_us, limit, sizeof limit));
+    if (best_is_unconverged(choice->point))
+        text_append(&text, "; unconverged, but surely more than all that is ok");
 }
 
 static enum status pick_best(struct search *search, struct emit_choice *choice)

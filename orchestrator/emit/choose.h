@@ -12,7 +12,7 @@
 
 enum {
     EMIT_SKIPPED_MOST = 3, /* better points that are named; further ones are counted */
-    EMIT_WHY_BYTES = 160,
+    EMIT_WHY_BYTES = 224,
 };
 
 struct emit_rules {
@@ -30,10 +30,9 @@ struct emit_choice {
 };
 
 /*
- * The point of rules.point, or the winner of the tuning in the file, or the best point: of those
- * that are ok and can be deployed, meet the limit and, in a file with rates that were searched
- * under a limit, are such a rate, the one that does most. An open loop does what is offered: of
- * points with the same rate the one with the lower 99th percentile is the better.
+ * The point of rules.point, or the winner of the tuning in the file, or the best point
+ * (results/best.h) of those that can be deployed, meet the limit and, in a file with rates that
+ * were searched under a limit, are such a rate, if one of them is ok.
  *
  * STATUS_USAGE: there is none, or the one asked for has no measurement, cannot be deployed, or does
  * not meet the limit; or the rates were searched under several limits.

@@ -1,6 +1,7 @@
 # Read records: words, keys, scaling, tables.
 noinst_LIBRARIES += orchestrator/results/libresults.a
 orchestrator_results_libresults_a_SOURCES = \
+    orchestrator/results/best.c orchestrator/results/best.h \
     orchestrator/results/effect.c orchestrator/results/effect.h \
     orchestrator/results/fields.c orchestrator/results/fields.h orchestrator/results/internal.h \
     orchestrator/results/number_ranges.c orchestrator/results/number_ranges.h \

@@ -10,14 +10,14 @@ write_results() {
     .type = "point" | .sync = "stream" | .launch = "graph" | .schedule = "block" | .memory = "pinned"
     | .connections //= 8 | .connections_default //= false
     | .bind //= "near" | .status //= "ok" | .rounds = [{}, {}]
-    | .latency_us = {p50: 1234.5, p99: 2345.6} | .ci95_rel = 0.0123
+    | .latency_us = {p50: 1234.5, p99: 2345.6} | .ci95_rel //= 0.0123
     | . as $point
     | if .bind == "near" then
         .per_worker //= [range(.processes) as $p | range(.threads) as $t
                          | {process: $p, thread: $t, cpus: "\($cpu)"}]
       else . end' >points.tmp <<'POINTS'
 {"id":0,"layout":"processes+mps","mps":true,"processes":3,"threads":1,"throughput_ips":1000,"active_thread_percentage":[30,null,70],"memory_limit":[536870912,1073741824,2147483648],"priority":[0,1,1],"per_worker":[{"process":0,"cpus":"0,2-3"},{"process":1,"cpus":"64"},{"process":2,"cpus":"4"}]}
-{"id":1,"layout":"threads","mps":false,"processes":1,"threads":4,"throughput_ips":9000,"status":"unconverged"}
+{"id":1,"layout":"threads","mps":false,"processes":1,"threads":4,"throughput_ips":9000,"ci95_rel":0.9,"status":"unconverged"}
 {"id":2,"layout":"processes+mps","mps":true,"processes":99,"threads":1,"status":"infeasible"}
 {"id":3,"layout":"hybrid","mps":true,"processes":2,"threads":2,"throughput_ips":3000,"active_thread_percentage":50,"memory_limit":536870912}
 {"id":4,"layout":"processes","mps":false,"processes":2,"threads":1,"throughput_ips":500,"connections_default":true,"bind":"none"}

@@ -63,6 +63,16 @@ row_of() {
     '<p>Better, but not taken: point 1, threads 1×2, pinned, with <strong>1463</strong> iterations/s, is unconverged.</p>'
 }
 
+@test "an unconverged point is the best where its whole interval lies above that of all others" {
+  needs_gnuplot
+  page "$RESULTS/h200-repeat-1.jsonl"
+  # The best one that is ok has 573 iterations/s.
+  holds '<h3>hybrid 16×2, ' '<strong>3918</strong> iterations/s' \
+    'Point 21, the highest throughput of the file; unconverged, but surely more than all that is ok.'
+  grep '^<tr class="best"><td>21</td>' report.html
+  absent 'not taken' report.html
+}
+
 @test "without a point that is ok the best one is marked as unconverged, but not of a tuning" {
   needs_gnuplot
   file r.jsonl <<<'{"status": "unconverged"}
