@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "common/json.h"
 #include "orchestrator/plot/facets.h"
@@ -47,7 +48,7 @@ static void write_row(FILE *file, const struct series_row *row)
 
 /* The dotted line: what is offered, or N workers as fast as each of the fewest is in its best
  * layout. It is not an ideal: another layout may do more. */
-static void write_line(FILE *file, double fewest, double best, bool by_rate)
+static void write_line(FILE *file, double fewest, const json_t *best, bool by_rate)
 {
     if (by_rate) {
         fputs("ideal_title = 'served = offered'\nideal_slope = 1\n\n", file);
@@ -56,23 +57,26 @@ static void write_line(FILE *file, double fewest, double best, bool by_rate)
     char title[96], share[32] = "N";
     if (fewest > 1)
         snprintf(share, sizeof share, "N/%.10g", fewest);
-    snprintf(title, sizeof title, "%s × the best of %.10g worker%s", share, fewest,
-             fewest > 1 ? "s" : "");
+    snprintf(title, sizeof title, "%s × the best of %.10g worker%s%s", share, fewest,
+             fewest > 1 ? "s" : "",
+             strcmp(text_at(best, "status"), "unconverged") == 0 ? ", unconverged" : "");
     plot_write_text(file, "ideal_title", title);
-    fprintf(file, "ideal_slope = %.6g\n\n", best / fewest);
+    fprintf(file, "ideal_slope = %.6g\n\n", number_at(best, "throughput_ips") / fewest);
 }
 
 static void write_ranges(FILE *file, const struct series_table *table, bool by_rate)
 {
-    double highest = 0, most = 0, fewest = INFINITY, best = 0;
+    double highest = 0, most = 0, fewest = INFINITY;
+    const json_t *best = NULL;
     for (size_t i = 0; i < table->count; i++) {
         const struct series_row *row = &table->rows[i];
         double throughput = number_at(row->point, "throughput_ips");
         highest = fmax(highest, throughput + half_width_ips(row->point));
         most = fmax(most, row->x);
-        if (row->x < fewest || (row->x == fewest && throughput > best)) {
+        if (row->x < fewest ||
+            (row->x == fewest && throughput > number_at(best, "throughput_ips"))) {
             fewest = row->x;
-            best = throughput;
+            best = row->point;
         }
     }
     fprintf(file, "x_is_rate = %d\nx_max = %.10g\n", by_rate, most);

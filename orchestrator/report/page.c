@@ -88,8 +88,9 @@ static void write_naive(FILE *out, const struct report_file *file)
         fputs("<tr>", out);
         html_element(out, "th scope=\"row\"", text_at(naive, "what"));
         html_number(out, "td", ips);
+        bool certain = strcmp(text_at(naive, "status"), "unconverged") != 0;
         if (ips > 0 && isfinite(best))
-            fprintf(out, "<td>%.2f×</td></tr>\n", best / ips);
+            fprintf(out, "<td>%.2f×%s</td></tr>\n", best / ips, certain ? "" : ", unconverged");
         else
             fputs("<td>–</td></tr>\n", out);
     }

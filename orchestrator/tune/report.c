@@ -102,7 +102,10 @@ static void add_row(struct columns *table, const struct tune *tune, const char *
         columns_cell(table, "%.3g%%", 100.0 * ips / best_ips);
     else
         columns_cell(table, "-");
-    columns_end_row(table);
+    if (measured && strcmp(text_at(record, "status"), "ok") != 0)
+        columns_end_row_with(table, "%s", text_at(record, "status"));
+    else
+        columns_end_row(table);
 }
 
 static void print_table(const struct tune *tune)

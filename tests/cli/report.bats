@@ -40,6 +40,12 @@ row_of() {
     'threads 1×16, pinned|1988|±0.5%|9.765|2261|hardware queues|87.9%|ok' ]
 }
 
+@test "what one would have had without a search is marked where it is unconverged" {
+  needs_gnuplot
+  page "$RESULTS/h100-tune-150s-http-2.jsonl"
+  holds 'threads 1×1, python3, highest rate with p99 under 50 ms</th><td>362.2</td><td>7.52×, unconverged</td>'
+}
+
 @test "what would lift the ceiling has its options, apart from the command that measures again" {
   needs_gnuplot
   jq -c 'select(.type != "point" or (.layout == "threads" and .threads == 16 and .connections == 8))' \

@@ -57,6 +57,20 @@ has_one_winner() {
   grep -q 'EMULATED' out
 }
 
+@test "the rows of a table are marked where they are unconverged" {
+  local words=(tune --device emulated --kernels 5 --bytes 64K -m pinned --launch stream --streams 1
+    --duration 0.05 --warmup 0.02 --rounds 2 -l threads:1,2 --budget 60s -q)
+  expect 0 "$MPSWEEP" "${words[@]}" -o whole.jsonl
+  for status in unconverged ok; do
+    jq -c --arg status $status 'if .type == "point" and .threads == 1 then .status = $status else . end' \
+      whole.jsonl >r.jsonl
+    expect 0 "$MPSWEEP" "${words[@]}" -o r.jsonl --resume
+    grep '^1×1 ' out >$status
+  done
+  grep -q '%  unconverged$' unconverged
+  absent unconverged ok
+}
+
 @test "what is printed to measure it again does so" {
   export_machine
   expect 0 "$MPSWEEP" "${TUNE[@]}" -l threads:1,4 --budget 60s -o r.jsonl
