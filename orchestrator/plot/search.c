@@ -12,6 +12,7 @@
 #include "common/json.h"
 #include "common/text.h"
 #include "orchestrator/results/point.h"
+#include "orchestrator/results/rate.h"
 #include "orchestrator/results/settings.h"
 
 #define MARKS_MOST 24
@@ -29,7 +30,7 @@ struct rows {
     size_t count;
     enum objective objective;
     double limit_us; /* of the 99th percentile; INFINITY: none */
-    bool each; /* searched on one GPU, measured again on all: the throughput of each */
+    bool each;       /* searched on one GPU, measured again on all: the throughput of each */
 };
 
 static enum objective objective_of(const json_t *tune)
@@ -196,6 +197,14 @@ static void write_marks(FILE *file, const struct rows *rows, const json_t *tune)
     fprintf(file, "n_marks = %zu\n", count);
 }
 
+static bool any_least(const struct rows *rows)
+{
+    bool any = false;
+    for (size_t i = 0; i < rows->count; i++)
+        any |= rate_is_least(json_object_get(rows->at[i].point, "rate"));
+    return any;
+}
+
 static char *notes_text(const struct rows *rows, const json_t *tune)
 {
     struct text_stream out;
@@ -218,6 +227,8 @@ static char *notes_text(const struct rows *rows, const json_t *tune)
         fprintf(out.file, " under the limit, a p99 of %.4g ms.", rows->limit_us / 1e3);
     else
         fputc('.', out.file);
+    if (any_least(rows))
+        fputs(" Hollow ones may hold more than what is drawn.", out.file);
     if (rows->each)
         fputs(" Looks are on one GPU, finalists and naive layouts on all.", out.file);
     return text_stream_close(&out);

@@ -11,6 +11,7 @@
 #include "common/json.h"
 #include "orchestrator/plot/facets.h"
 #include "orchestrator/plot/series.h"
+#include "orchestrator/results/rate.h"
 
 static double half_width_ips(const json_t *point)
 {
@@ -84,10 +85,22 @@ static void write_ranges(FILE *file, const struct series_table *table, bool by_r
     write_line(file, fewest, best, by_rate);
 }
 
+/* Layouts that a tune looked at in short. */
+static void note_least(const struct series_table *table, char *notes, size_t size)
+{
+    size_t count = 0, length = strlen(notes);
+    for (size_t i = 0; i < table->count; i++)
+        count += rate_is_least(json_object_get(table->rows[i].point, "rate"));
+    if (count > 0)
+        snprintf(notes + length, size - length,
+                 "%zu point%s looked at in short, and may hold more. ", count,
+                 count > 1 ? "s were" : " was");
+}
+
 enum status plot_throughput_write(const struct results *results, const char *path, FILE *file)
 {
     struct series_table table;
-    char notes[128] = "Error bars: 95% confidence intervals. ";
+    char notes[256] = "Error bars: 95% confidence intervals. ";
     struct series_figure figure = {
         .name = "throughput",
         .title = "Throughput by number of workers",
@@ -111,6 +124,7 @@ enum status plot_throughput_write(const struct results *results, const char *pat
         snprintf(notes, sizeof notes,
                  "Error bars: 95%% confidence intervals; wider than asked for at %d point%s. ",
                  table.unconverged, table.unconverged > 1 ? "s" : "");
+    note_least(&table, notes, sizeof notes);
     status = series_write_heading(file, &figure, &table, results);
     if (status != STATUS_OK)
         goto out;

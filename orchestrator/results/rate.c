@@ -38,7 +38,7 @@ const char *rate_cell(const json_t *point, char *out, size_t size)
     struct text text = {.at = out, .size = size};
     *out = '\0';
     if (json_is_number(offered))
-        text_append(&text, "%.5g", json_number_value(offered));
+        text_append(&text, "%s%.5g", rate_is_least(rate) ? "≥" : "", json_number_value(offered));
     else
         text_append(&text, "-");
     append_arrival(&text, rate);
@@ -59,6 +59,14 @@ bool rate_step(const json_t *rate, double *low, double *high)
     *low = found_ips * (1.0 - RATE_STEP);
     *high = fmax(found_ips * (1.0 + RATE_STEP), number_at(rate, "failed_ips"));
     return true;
+}
+
+bool rate_is_least(const json_t *rate)
+{
+    double low, high;
+    return rate_step(rate, &low, &high) &&
+           number_at(rate, "offered_ips") <
+               (1.0 - RATE_STEP) * number_at(rate, "failed_ips") - 1e-3;
 }
 
 const char *rate_step_text(const json_t *rate, char out[RATE_STEP_BYTES])

@@ -10,8 +10,8 @@
 /* To this share of it a rate is known that a search found. */
 #define RATE_STEP 0.05
 
-/* A point's, for a cell: "400", "400 poisson", "312 p99<5 ms" or, in a closed loop, "-". Returns
- * out. */
+/* A point's, for a cell: "400", "400 poisson", "312 p99<5 ms", "≥312 p99<5 ms" or, in a closed
+ * loop, "-". Returns out. */
 const char *rate_cell(const json_t *point, char *out, size_t size);
 
 /* What was asked for, of a record's "rate": "400/s", "400/s poisson", "p99 under 5 ms". Returns
@@ -23,7 +23,12 @@ const char *rate_asked(const json_t *rate, char *out, size_t size);
  */
 bool rate_step(const json_t *rate, double *low, double *high);
 
-/* The same as "1854 to 2049, a step of the search"; "" where it is false. Returns out. */
+/* Whether a search looked at it in short: it holds at least that rate, and may hold more than a
+ * step above. */
+bool rate_is_least(const json_t *rate);
+
+/* The same as rate_step(): "1854 to 2049, a step of the search"; "" where it is false. Returns out.
+ */
 #define RATE_STEP_BYTES 96
 const char *rate_step_text(const json_t *rate, char out[RATE_STEP_BYTES]);
 

@@ -7,6 +7,7 @@
 #include "job/rate.h"
 #include "orchestrator/results/internal.h"
 #include "orchestrator/results/point.h"
+#include "orchestrator/results/rate.h"
 #include "orchestrator/results/table.h"
 #include "statistics/histogram.h"
 
@@ -214,6 +215,21 @@ void table_print_rounds(FILE *out, const json_t *points)
             "\nrounds   %s one: 95%% is that of one set of processes, and another may differ by "
             "more (--rounds 3)\n",
             single == measured ? "all points have" : "some points have");
+}
+
+void table_print_least(FILE *out, const json_t *points)
+{
+    const json_t *point;
+    size_t index;
+    json_array_foreach(points, index, point)
+    {
+        if (!rate_is_least(json_object_get(point, "rate")))
+            continue;
+        fputs("\n≥        a look of a tune: the highest rate that was seen to hold; a higher one "
+              "may\n",
+              out);
+        return;
+    }
 }
 
 /* An answer that comes at once has its first byte when it has its last. */

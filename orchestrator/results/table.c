@@ -327,6 +327,7 @@ void table_print(FILE *out, json_t *header, const json_t *points)
     table_print_heading(out, header, points);
     columns_print(out, &table, 0);
     table_print_rounds(out, points);
+    table_print_least(out, points);
     table_print_gpus(out, points);
     table_print_first_bytes(out, points);
     table_print_observed(out, points);

@@ -6,6 +6,7 @@
 #include "orchestrator/campaign/bracket.h"
 #include "orchestrator/console/columns.h"
 #include "orchestrator/results/point.h"
+#include "orchestrator/results/rate.h"
 #include "orchestrator/results/scaling.h"
 #include "orchestrator/results/table.h"
 #include "orchestrator/tune/internal.h"
@@ -66,19 +67,21 @@ void tune_print_point(struct tune *tune, size_t point, enum tune_stage stage)
 
 /* -- the table --------------------------------------------------------------------------------- */
 
-static void add_row(struct columns *table, const struct tune *tune, const char *role, size_t point,
+/* Returns whether its rate is the least that it holds, which is marked. */
+static bool add_row(struct columns *table, const struct tune *tune, const char *role, size_t point,
                     double best_ips)
 {
     const json_t *record = tune->campaign.records[point];
     const json_t *winner = json_object_get(tune->record, "winner");
     double ips = number_at(record, "throughput_ips");
     bool measured = record && point_is_measured(record);
+    bool least = measured && rate_is_least(json_object_get(record, "rate"));
     char text[POINT_DESCRIPTION];
     columns_cell(table, "%s", role);
     point_describe(&tune->space.plan.points[point], text, sizeof text);
     columns_cell(table, "%s", text);
     if (measured)
-        columns_cell(table, "%s", number(ips, text, sizeof text));
+        columns_cell(table, "%s%s", least ? "≥" : "", number(ips, text, sizeof text));
     else
         columns_cell(table, "%s", record ? text_at(record, "status") : "not measured");
     /* Of a rate that was searched a step, once the finals have narrowed it. */
@@ -106,12 +109,14 @@ static void add_row(struct columns *table, const struct tune *tune, const char *
         columns_end_row_with(table, "%s", text_at(record, "status"));
     else
         columns_end_row(table);
+    return least;
 }
 
 static void print_table(const struct tune *tune)
 {
     static const char *const titles[] = {"iterations/s", "95%", "p99 ms", "CPUs", "share"};
     struct columns table = {0};
+    bool least = false;
     const json_t *winner = json_object_get(tune->record, "winner");
     const json_t *equal = equals_of(tune->record);
     const json_t *margin = json_object_get(tune->record, "margin");
@@ -123,19 +128,21 @@ static void print_table(const struct tune *tune)
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
         columns_add(&table, titles[i], COLUMNS_RIGHT);
     if (first >= 0)
-        add_row(&table, tune, "best", (size_t)first, best);
+        least |= add_row(&table, tune, "best", (size_t)first, best);
     else if (json_is_object(closest))
-        add_row(&table, tune, "closest", (size_t)integer_at(closest, "point"), best);
+        least |= add_row(&table, tune, "closest", (size_t)integer_at(closest, "point"), best);
     for (size_t i = 0; i < json_array_size(equal) && i < EQUAL_SHOWN; i++) {
         json_int_t point = json_integer_value(json_array_get(equal, i));
         if (point != first)
-            add_row(&table, tune, "as good", (size_t)point, best);
+            least |= add_row(&table, tune, "as good", (size_t)point, best);
     }
     if (margin && json_array_size(equal) == 0)
-        add_row(&table, tune, "next", (size_t)integer_at(margin, "over"), best);
+        least |= add_row(&table, tune, "next", (size_t)integer_at(margin, "over"), best);
     for (size_t i = 0; i < tune->space.naive_count; i++)
-        add_row(&table, tune, tune->space.naive[i].name, tune->space.naive[i].point, best);
+        least |= add_row(&table, tune, tune->space.naive[i].name, tune->space.naive[i].point, best);
     columns_print(stdout, &table, 0);
+    if (least)
+        puts("≥: looked at in short, it holds at least that rate");
 }
 
 /* -- in words ---------------------------------------------------------------------------------- */

@@ -351,6 +351,18 @@ P
   grep -q 'font-size="7.50"' a.svg
 }
 
+@test "search and throughput: what a tune looked at in short may hold more" {
+  needs_gnuplot
+  local name=$MPSWEEP_SOURCE_DIR/docs/results/h100-tune-150s-http-1.jsonl figure
+  jq -c 'if .id == 118 then .rate.failed_ips = 2900 else . end' "$name" >look.jsonl
+  for figure in search throughput; do
+    draws $figure look.jsonl
+    grep -qE 'Hollow ones may hold more than what is drawn|1 point was looked at in short, and may hold more' a.gp
+    draws $figure "$name"
+    absent 'may hold more' a.gp
+  done
+}
+
 @test "search: names of neighbours in the order stand upright beside each other" {
   needs_gnuplot
   file r.jsonl <<'P'
