@@ -7,7 +7,6 @@
 #include "common/text.h"
 #include "orchestrator/report/internal.h"
 #include "orchestrator/results/point.h"
-#include "orchestrator/results/rate.h"
 
 /* More rows than a browser should fit the widths of columns to. */
 #define MANY 2000
@@ -52,17 +51,10 @@ bool report_limit_of(const struct report_file *file, const json_t *point, struct
     return *out->title;
 }
 
-/* Of a rate that was searched a step, once a tune's finals have narrowed it. */
 static void write_half_width(FILE *out, const json_t *point)
 {
     char half[POINT_HALF_BYTES];
-    double low, high;
-    const char *stage = text_at(json_object_get(point, "tune"), "stage");
-    bool searched = rate_step(json_object_get(point, "rate"), &low, &high);
-    bool narrowed = searched && (!*stage || strcmp(stage, "final") == 0);
-    if (point_is_measured(point) && narrowed)
-        fprintf(out, "<td>±%.1f%%</td>", 100.0 * RATE_STEP);
-    else if (point_is_measured(point) && !searched && *point_half_width(point, half))
+    if (point_is_measured(point) && *point_half_width(point, half))
         fprintf(out, "<td>±%s</td>", half);
     else
         fputs("<td>–</td>", out);

@@ -17,8 +17,9 @@ const char *table_remark(const json_t *point, char text[TABLE_REMARK]);
 /* Where points have one round, a line that their intervals are of one set of processes. */
 void table_print_rounds(FILE *out, const json_t *points);
 
-/* Where rates are the least that a layout holds, a line with what the mark of them means. */
-void table_print_least(FILE *out, const json_t *points);
+/* Where rates were searched, a line with what stands as their interval, and with what the mark of
+ * those means that are the least that a layout holds. */
+void table_print_searched(FILE *out, const json_t *points);
 
 /* Of each server that streams its answers, a line with when they begin. */
 void table_print_first_bytes(FILE *out, const json_t *points);

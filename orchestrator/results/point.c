@@ -7,6 +7,7 @@
 #include "common/json.h"
 #include "common/text.h"
 #include "job/options.h"
+#include "orchestrator/results/rate.h"
 
 /* No machine has more. */
 #define GPUS_MOST 1024
@@ -58,11 +59,24 @@ static double percent_up(double share)
     return percent > 0.0 ? ceil(percent / unit - 1e-6) * unit : 0.0;
 }
 
+/* Of a rate that was searched; a tune's looks leave it to the finals to narrow it. */
+static bool is_narrowed(const json_t *point)
+{
+    const char *stage = text_at(json_object_get(point, "tune"), "stage");
+    return !rate_is_least(json_object_get(point, "rate")) &&
+           (!*stage || strcmp(stage, "final") == 0);
+}
+
 const char *point_half_width(const json_t *point, char text[POINT_HALF_BYTES])
 {
-    double half = number_at(point, "ci95_rel");
+    double half = number_at(point, "ci95_rel"), low, high;
     *text = '\0';
-    if (isfinite(half) && strcmp(text_at(point, "status"), "unconverged") == 0)
+    bool searched = rate_step(json_object_get(point, "rate"), &low, &high);
+    if (searched && is_narrowed(point))
+        snprintf(text, POINT_HALF_BYTES, "%.1f%%", 100.0 * RATE_STEP);
+    else if (searched)
+        return text;
+    else if (isfinite(half) && strcmp(text_at(point, "status"), "unconverged") == 0)
         snprintf(text, POINT_HALF_BYTES, "%.10g%%", percent_up(half));
     else if (isfinite(half))
         snprintf(text, POINT_HALF_BYTES, "%.1f%%", 100.0 * half);
@@ -78,10 +92,12 @@ const char *point_interval(const json_t *point, const json_t *winner,
     double half = number_at(point, "ci95_rel"), ips = number_at(point, "throughput_ips");
     double low = ips * exp(-half), high = ips * exp(half);
     char from[32], to[32], width[POINT_HALF_BYTES];
+    bool searched = point_rate_is_searched(point);
     *text = '\0';
-    if (isfinite(half) && half <= WIDE_REL)
-        snprintf(text, POINT_INTERVAL_BYTES, "±%s", point_half_width(point, width));
-    if (!isfinite(half) || half <= WIDE_REL)
+    point_half_width(point, width);
+    if (*width && (searched || half <= WIDE_REL))
+        snprintf(text, POINT_INTERVAL_BYTES, "±%s", width);
+    if (!isfinite(half) || half <= WIDE_REL || searched)
         return text;
     /* Its value may be of another objective. */
     if (json_equal(json_object_get(winner, "point"), json_object_get(point, "id")) &&

@@ -217,19 +217,21 @@ void table_print_rounds(FILE *out, const json_t *points)
             single == measured ? "all points have" : "some points have");
 }
 
-void table_print_least(FILE *out, const json_t *points)
+void table_print_searched(FILE *out, const json_t *points)
 {
     const json_t *point;
     size_t index;
+    bool steps = false, least = false;
+    char half[POINT_HALF_BYTES];
     json_array_foreach(points, index, point)
     {
-        if (!rate_is_least(json_object_get(point, "rate")))
-            continue;
-        fputs("\n≥        a look of a tune: the highest rate that was seen to hold; a higher one "
-              "may\n",
-              out);
-        return;
+        steps |= point_rate_is_searched(point) && *point_half_width(point, half);
+        least |= rate_is_least(json_object_get(point, "rate"));
     }
+    if (steps)
+        fputs("\nrates    95% of one that was searched is a step of the search\n", out);
+    if (least)
+        fputs("\n≥        looked at in short by a tune: it holds at least that rate\n", out);
 }
 
 /* An answer that comes at once has its first byte when it has its last. */

@@ -209,7 +209,7 @@ static void add_numbers(struct columns *table, const struct shown *shown, const 
     if (*point_half_width(point, half))
         columns_cell(table, "±%s", half);
     else
-        columns_cell(table, "?");
+        columns_cell(table, point_rate_is_searched(point) ? "-" : "?");
     add_number(table, number_at(latency, "p50") / 1e3);
     add_number(table, number_at(latency, "p99") / 1e3);
     if (shown->cpus)
@@ -327,7 +327,7 @@ void table_print(FILE *out, json_t *header, const json_t *points)
     table_print_heading(out, header, points);
     columns_print(out, &table, 0);
     table_print_rounds(out, points);
-    table_print_least(out, points);
+    table_print_searched(out, points);
     table_print_gpus(out, points);
     table_print_first_bytes(out, points);
     table_print_observed(out, points);

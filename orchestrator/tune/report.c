@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "common/text.h"
-#include "orchestrator/campaign/bracket.h"
 #include "orchestrator/console/columns.h"
 #include "orchestrator/results/point.h"
 #include "orchestrator/results/rate.h"
@@ -84,14 +83,7 @@ static bool add_row(struct columns *table, const struct tune *tune, const char *
         columns_cell(table, "%s%s", least ? "≥" : "", number(ips, text, sizeof text));
     else
         columns_cell(table, "%s", record ? text_at(record, "status") : "not measured");
-    /* Of a rate that was searched a step, once the finals have narrowed it. */
-    bool narrowed = strcmp(text_at(json_object_get(record, "tune"), "stage"), "final") == 0;
-    if (!json_object_get(tune->record, "goal"))
-        columns_cell(table, "%s", measured && *point_interval(record, winner, text) ? text : "-");
-    else if (measured && narrowed)
-        columns_cell(table, "±%.1f%%", 100.0 * BRACKET_WIDTH);
-    else
-        columns_cell(table, "-");
+    columns_cell(table, "%s", measured && *point_interval(record, winner, text) ? text : "-");
     columns_cell(
         table, "%s",
         milliseconds(measured ? number_at(json_object_get(record, "latency_us"), "p99") : 0.0, text,

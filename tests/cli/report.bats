@@ -331,6 +331,18 @@ table-row 0' ]
   refused 'openmetrics' "$MPSWEEP" export r.jsonl -f openmetric
 }
 
+@test "export: a rate that was searched is known to a step of the search" {
+  expect 0 "$MPSWEEP" export "$RESULTS/h200-open-loop.jsonl"
+  # A round at that rate has an interval of ±9.2%.
+  grep -qE '^threads .* 1282 poisson p99<25 ms +1272 +±5\.0% ' out
+  grep -qE '^threads .* 1600 poisson +1600 +±17\.4% ' out
+  grep -qx 'rates    95% of one that was searched is a step of the search' out
+  # Looks of a tune leave it to the finals to narrow it.
+  expect 0 "$MPSWEEP" export "$RESULTS/h100-tune-150s-http-1.jsonl"
+  grep -qE '^hybrid .* 8×16 .* 2321 p99<50 ms +2322 +- ' out
+  grep -qE '^hybrid .* 8×4 .* 1951.3 p99<50 ms +1950 +±5\.0% ' out
+}
+
 @test "export: in the order of the plan" {
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" -q -l threads:1-3 -o r.jsonl
   # As a later run may have measured them.
