@@ -22,7 +22,7 @@ static const char *shown(const struct option_row *row, const struct point *point
         return out;
     case SETTING_RATE:
         if (point->goal.permille)
-            snprintf(out, SETTING_TEXT_BYTES, "highest rate with %s under %s",
+            snprintf(out, SETTING_TEXT_BYTES, "max under %s %s",
                      rate_percentile_name(point->goal.permille),
                      rate_time_text((double)point->goal.latency_ns, size, sizeof size));
         else

@@ -217,12 +217,12 @@ threads 1×1, pinned, 100/s
 threads 1×1, pinned, 100/s, poisson
 threads 1×1, pinned, 0.5/s
 threads 1×1, pinned, 0.5/s, poisson
-threads 1×1, pinned, highest rate with p999 under 20 us
-threads 1×1, pinned, highest rate with p999 under 20 us, poisson
+threads 1×1, pinned, max under p999 20 us
+threads 1×1, pinned, max under p999 20 us, poisson
 LIST
   printf '[a]\nlayout = threads:1\nrate = closed, max-under-p90=1.5ms\narrival = poisson\n' >a.job
   expect 0 "$MPSWEEP" sweep a.job --list
-  [ "$(cut -f2 out | tail -1)" = "threads 1×1, pinned, highest rate with p90 under 1.5 ms, poisson" ]
+  [ "$(cut -f2 out | tail -1)" = "threads 1×1, pinned, max under p90 1.5 ms, poisson" ]
 }
 
 @test "csv has the rate" {
