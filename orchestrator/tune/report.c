@@ -293,6 +293,25 @@ static void print_reason(const struct tune *tune, const json_t *winner)
                tune->space.plan.points[most].processes);
 }
 
+/* The one that would be taken without the winner, where the reason is about another. */
+static void print_runner_up(const struct tune *tune, const json_t *winner)
+{
+    const json_t *preferred = json_object_get(tune->record, "preferred"), *one = NULL;
+    const json_t *equal = equals_of(tune->record);
+    char what[POINT_DESCRIPTION], cpus[POINT_CPUS_BYTES], p99[32];
+    for (size_t i = 0; i < json_array_size(equal) && !one; i++)
+        if (json_integer_value(json_array_get(equal, i)) != integer_at(winner, "point"))
+            one = json_array_get(equal, i);
+    if (!preferred || !one || json_integer_value(one) == integer_at(preferred, "over"))
+        return;
+    const json_t *record = tune->campaign.records[json_integer_value(one)];
+    point_describe(&tune->space.plan.points[json_integer_value(one)], what, sizeof what);
+    double in_use = point_cpus_in_use(record);
+    printf("%s comes next: %s CPUs, p99 of %s ms\n", what,
+           isfinite(in_use) ? point_cpus_text(in_use, cpus) : "-",
+           milliseconds(number_at(json_object_get(record, "latency_us"), "p99"), p99, sizeof p99));
+}
+
 static void print_gpus(const struct tune *tune, const json_t *winner)
 {
     const json_t *rates = json_object_get(winner, "per_gpu_ips");
@@ -404,6 +423,7 @@ static void print_winner(const struct tune *tune, double limit_us)
         printf("%zu other%s as good, as far as the data show\n", equal - 1,
                equal > 2 ? "s are" : " is");
     print_reason(tune, winner);
+    print_runner_up(tune, winner);
     print_border(tune, winner);
     print_margin(tune);
     print_cut_short(tune);

@@ -42,6 +42,12 @@ line() { grep -qE "^$1$" out || fail "no line is '$1'" "$(cat out)"; }
   [ "$(grep -E '^(best|as good)  ' out | awk '{print $1}' | xargs)" = "best as as" ]
   prints '.verdict = "equal" | .winner.point = 1 | .equal = [1, 3] | del(.preferred, .unfinished, .margin)'
   line '1 other is as good, as far as the data show'
+  # Its reason is about the one that does most; the first of the others would be taken without it.
+  prints '.verdict = "equal" | .winner.point = 1 | .equal = [1, 2, 0] | .preferred = {for: "cpus", over: 0, equals: 3}'
+  line 'threads 1×1, .* and 1 other are as good: the best uses fewer CPUs \([0-9.]+ of [0-9.]+\)'
+  line 'threads 1×3, .* comes next: [0-9.]+ CPUs, p99 of [0-9.]+ ms'
+  prints '.verdict = "equal" | .winner.point = 1 | .equal = [1, 0, 2] | .preferred = {for: "cpus", over: 0, equals: 3}'
+  absent 'comes next' out
 }
 
 @test "an unfinished search: what is reached of what is predicted, and what would suffice" {
