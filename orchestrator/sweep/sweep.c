@@ -360,8 +360,29 @@ static int run(struct sweep *sweep)
     return result;
 }
 
+/* A whole number behind -t may be meant as threads, where no layout has a number of them. */
+static void notify_window(const struct invocation *invocation)
+{
+    const struct options *options = invocation->options;
+    if (options->values[OPTION_LAYOUT].rank > 0)
+        return;
+    for (size_t i = 0; i < invocation->given_count; i++) {
+        const struct given_option *given = &invocation->given[i];
+        long seconds = strtol(given->text, NULL, 10);
+        char text[128];
+        if (given->row->id != OPTION_DURATION || seconds < 2 || seconds > LAYOUT_MOST_WORKERS ||
+            given->text[strspn(given->text, "0123456789")])
+            continue;
+        snprintf(text, sizeof text,
+                 "windows of %ld s ('-t %lds' leaves out this notice); for %ld threads: -l "
+                 "threads:%ld",
+                 seconds, seconds, seconds, seconds);
+        report_notice(text);
+    }
+}
+
 /* What can be wrong before a GPU is needed. */
-static enum status prepare(struct sweep *sweep)
+static enum status prepare(struct sweep *sweep, const struct invocation *invocation)
 {
     struct campaign *campaign = &sweep->campaign;
     enum status status = check_limits(campaign);
@@ -375,8 +396,10 @@ static enum status prepare(struct sweep *sweep)
         status = make_plan(campaign);
     if (status == STATUS_OK)
         status = plan_check_stagger(&campaign->plan, 0);
-    if (status == STATUS_OK && !options_switch(campaign->options, OPTION_QUIET))
+    if (status == STATUS_OK && !options_switch(campaign->options, OPTION_QUIET)) {
         campaign_notify_unused(campaign);
+        notify_window(invocation);
+    }
     if (status == STATUS_OK)
         status = campaign_deal(campaign);
     if (status == STATUS_OK)
@@ -438,7 +461,7 @@ int sweep_command(const struct invocation *invocation)
     int result = EXIT_ALL_MEASURED;
     campaign_init(campaign, invocation->job, invocation->operands[0], report_notice);
     campaign->dated = "sweep";
-    enum status status = prepare(&sweep);
+    enum status status = prepare(&sweep, invocation);
     if (status == STATUS_OK)
         status = list_or_measure(&sweep, &result);
     status_save(status, &saved);

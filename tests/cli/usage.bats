@@ -394,6 +394,17 @@ mpsweep: --arrival makes no difference here: it is for --rate" ]
   [ ! -s err ]
 }
 
+@test "a window of a bare number without a layout is noted as that, not as threads" {
+  local notice="mpsweep: windows of 8 s ('-t 8s' leaves out this notice); for 8 threads: -l threads:8"
+  expect 0 "$MPSWEEP" sweep --device emulated -n -t 8
+  [ "$(cat err)" = "$notice" ]
+  for options in '-t 8s' '-t 1' '-t 8 -l threads:8' '-t 8 -q'; do
+    # shellcheck disable=SC2086 # several words
+    expect 0 "$MPSWEEP" sweep --device emulated -n $options
+    [ ! -s err ]
+  done
+}
+
 @test "a stack that is too small is an error, not a crash" {
   (
     ulimit -s 128
