@@ -1,4 +1,5 @@
 /* The command that measures a results file anew, with rounds enough for a verdict. */
+#include <ctype.h>
 #include <limits.h>
 #include <string.h>
 
@@ -7,8 +8,6 @@
 #include "job/options.h"
 #include "orchestrator/compare/comparison.h"
 #include "orchestrator/results/origin.h"
-
-#define ENOUGH "5"
 
 /* Writes words with a mark between them. False: one of them is not a text. */
 static bool print_words(FILE *out, const json_t *words, const char *mark)
@@ -74,15 +73,27 @@ static bool print_options(FILE *out, json_t *sections, const struct options *def
     return valid;
 }
 
+/* The bytes of a name before "-5-rounds" of an earlier repetition. */
+static size_t bare_length(const char *name, size_t length)
+{
+    static const char mark[] = "-rounds";
+    size_t bytes = sizeof mark - 1, at = length - bytes;
+    if (length <= bytes || strncmp(name + at, mark, bytes) != 0)
+        return length;
+    while (at > 0 && isdigit((unsigned char)name[at - 1]))
+        at--;
+    return at > 1 && at < length - bytes && name[at - 1] == '-' ? at - 1 : length;
+}
+
 /* r.jsonl becomes r-5-rounds.jsonl. */
-static void print_name(FILE *out, const char *path)
+static void print_name(FILE *out, const char *path, unsigned rounds)
 {
     static const char ending[] = ".jsonl";
     char name[PATH_MAX];
     size_t length = strlen(path), end = sizeof ending - 1;
     bool has_ending = length > end && strcmp(path + length - end, ending) == 0;
-    snprintf(name, sizeof name, "%.*s-" ENOUGH "-rounds%s",
-             (int)(has_ending ? length - end : length), path, ending);
+    snprintf(name, sizeof name, "%.*s-%u-rounds%s",
+             (int)bare_length(path, has_ending ? length - end : length), path, rounds, ending);
     shell_word_write(out, name);
 }
 
@@ -102,7 +113,7 @@ static bool fell_back(const json_t *header, json_t *sections)
     return !named && origin_is_emulated(header);
 }
 
-char *comparison_again(const char *path, const struct results *results)
+char *comparison_again(const char *path, const struct results *results, unsigned rounds)
 {
     struct text_stream out;
     struct options defaults = {0};
@@ -123,8 +134,8 @@ char *comparison_again(const char *path, const struct results *results)
         fputs(" --device emulated", out.file);
     bool valid = print_options(out.file, sections, &defaults);
     options_release(&defaults);
-    fputs(" --rounds " ENOUGH " -o ", out.file);
-    print_name(out.file, path);
+    fprintf(out.file, " --rounds %u -o ", rounds);
+    print_name(out.file, path, rounds);
     if (json_array_size(program) > 0) {
         fputs(" -- ", out.file);
         valid = print_words(out.file, program, " ") && valid;

@@ -64,9 +64,13 @@ char *comparison_summary(const struct comparison *comparison);
 void comparison_settings(const struct comparison *comparison, const json_t *point, char *out,
                          size_t size);
 
-/* The command that measures a file anew with rounds enough for a verdict. The caller frees it;
- * NULL: no sweep made the file, its header lacks the options, or no memory. */
-char *comparison_again(const char *path, const struct results *results);
+/* The command that measures a file anew, in more rounds. The caller frees it; NULL: no sweep made
+ * the file, its header lacks the options, or no memory. */
+char *comparison_again(const char *path, const struct results *results, unsigned rounds);
+
+/* Prints what to measure for a verdict on the unsure points, if there are any, or on all that have
+ * too few rounds for one. */
+void comparison_print_next(FILE *out, const struct comparison *comparison);
 
 /* What stands in the place of a ratio where there is none: "NEW failed: why". */
 void comparison_remark(const struct compare_row *row, char *out, size_t size);

@@ -164,20 +164,6 @@ static void print_differences(FILE *out, const struct comparison *comparison)
     }
 }
 
-static void print_few(FILE *out, const struct comparison *comparison)
-{
-    char *base = comparison_again(comparison->base_path, &comparison->base);
-    char *change = comparison_again(comparison->change_path, &comparison->change);
-    fprintf(out,
-            "%zu of %zu point%s too few rounds to show worse or better: repeat both sweeps with "
-            "--rounds 5, into new files\n",
-            comparison->few, comparison->count, comparison->count == 1 ? " has" : "s have");
-    if (base && change)
-        fprintf(out, "  %s\n  %s\n", base, change);
-    free(base);
-    free(change);
-}
-
 void comparison_print_table(FILE *out, const struct comparison *comparison)
 {
     origin_print_emulated(out, comparison->base.header);
@@ -201,8 +187,7 @@ void comparison_print_table(FILE *out, const struct comparison *comparison)
                 "%zu unsure beyond ±%g%% by itself, but not among %zu point%s (--adjust none)\n",
                 comparison->alone, comparison->threshold * 100, comparison->count,
                 comparison->count == 1 ? "" : "s");
-    if (comparison->few > 0)
-        print_few(out, comparison);
+    comparison_print_next(out, comparison);
     char *summary = comparison_summary(comparison);
     fprintf(out, "%s\n", summary != NULL ? summary : "out of memory for the summary");
     free(summary);

@@ -240,6 +240,28 @@ plan_of() { head -1 "$1" | jq -c '[.plan, .workload, .job, (.options | map_value
   done
 }
 
+@test "unsure points have the rounds that should decide on them, and their commands" {
+  local options='.options = {"": {"layout": ["threads:1-3"], "rounds": "5"}}'
+  printf '%s\n' '{"threads": 1}' '{"threads": 2}' '{"threads": 3}' | file base-5-rounds.jsonl "$options"
+  file new.jsonl "$options" <<'P'
+{"threads": 1, "throughput_ips": 950, "ci95_rel": 0.05}
+{"threads": 2, "throughput_ips": 1019, "ci95_rel": 0.05}
+{"threads": 3, "throughput_ips": 1000}
+P
+  expect 0 "$MPSWEEP" compare base-5-rounds.jsonl new.jsonl
+  [ "$(grep -A4 '^1 unsure' out)" = "\
+1 unsure so near to ±2% that 100 rounds would hardly decide: another --threshold may
+about 26 rounds should decide on 1 unsure: repeat both sweeps with --rounds 26, into new files
+  mpsweep sweep --layout threads:1-3 --rounds 26 -o base-26-rounds.jsonl
+  mpsweep sweep --layout threads:1-3 --rounds 26 -o new-26-rounds.jsonl
+0 worse, 0 better, 1 same, 2 unsure" ]
+  # Such rounds with such an interval do; nothing is left to do.
+  printf '%s\n' '{"threads": 1}' '{"threads": 3}' | file base.jsonl "$options"
+  printf '%s\n' '{"threads": 1, "throughput_ips": 950}' '{"threads": 3}' | file new.jsonl "$options"
+  compare 3
+  absent 'unsure so near|should decide' out
+}
+
 @test "these commands name the job file's folder, no defaults, and the emulated GPU" {
   mkdir jobs
   printf '[a]\nlayout = threads:1\n' >jobs/one.job
