@@ -1,6 +1,7 @@
 /*
  * The command line: the only place that chooses a command and exits.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -259,8 +260,33 @@ static bool is_help(const char *word)
            strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
 }
 
+/* Prints what help knows of the words as they are spelled. False: nothing. */
+static bool print_help_of(const char *name, const char *all, int count, char **words)
+{
+    const struct command *command = command_find(name);
+    if (!command && count > 1 && help_print_word(stdout, all))
+        return true;
+    if (!command && count > 0)
+        command = command_find(words[0]);
+    if (command)
+        help_print_command(stdout, command, false);
+    else if (count == 0)
+        help_print(stdout, HELP_MAIN);
+    else if (command_is_family(words[0]) && (count == 1 || is_help(words[1])))
+        help_print(stdout, words[0]);
+    else
+        return count == 1 && help_print_word(stdout, words[0]);
+    return true;
+}
+
+static void make_lower(char *text)
+{
+    for (; *text; text++)
+        *text = (char)tolower((unsigned char)*text);
+}
+
 /* Prints the help of the words: nothing, a command, a family of commands, or what an option or a
- * value is; or a manual page. */
+ * value is; or a manual page. Letters of any case do where the words as they are do not. */
 static int print_help(int count, char **words)
 {
     char name[64], all[128] = "";
@@ -273,22 +299,16 @@ static int print_help(int count, char **words)
              count > 1 ? words[1] : "");
     for (int i = 0; i < count; i++)
         text_append(&text, "%s%s", i > 0 ? " " : "", words[i]);
-    const struct command *command = command_find(name);
-    if (!command && count > 1 && help_print_word(stdout, all))
+    if (print_help_of(name, all, count, words))
         return EXIT_ALL_MEASURED;
-    if (!command && count > 0)
-        command = command_find(words[0]);
-    if (command)
-        help_print_command(stdout, command, false);
-    else if (count == 0)
-        help_print(stdout, HELP_MAIN);
-    else if (command_is_family(words[0]) && (count == 1 || is_help(words[1])))
-        help_print(stdout, words[0]);
-    else if (count == 1 && help_print_word(stdout, words[0]))
-        return EXIT_ALL_MEASURED;
-    else
-        return report(count == 1 ? command_unknown_word(name) : command_unknown(name));
-    return EXIT_ALL_MEASURED;
+    enum status status = count == 1 ? command_unknown_word(name) : command_unknown(name);
+    bool is_letter = words[0][0] == '-' && words[0][1] != '-';
+    make_lower(name);
+    make_lower(all);
+    for (int i = 0; i < count; i++)
+        make_lower(words[i]);
+    return !is_letter && print_help_of(name, all, count, words) ? EXIT_ALL_MEASURED
+                                                                : report(status);
 }
 
 static int print_version(void)

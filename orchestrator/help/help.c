@@ -105,8 +105,12 @@ static void print_option(FILE *out, const struct option_row *row, unsigned bits)
         print_indented(out, choice_title(row, choice, form), choice->help);
 }
 
+/* "max-under-p99" is a value of --rate with or without its time. */
 static bool has_choice(const struct option_row *row, const char *word)
 {
+    static const char search[] = "max-under-p";
+    if (row->kind == OPTION_KIND_RATE)
+        return strcmp(word, row->initial) == 0 || strncmp(word, search, sizeof search - 1) == 0;
     for (const struct option_choice *choice = row->choices; choice && choice->word; choice++)
         if (strcmp(choice->word, word) == 0)
             return true;

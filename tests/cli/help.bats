@@ -92,6 +92,10 @@ fits_a_screen() {
   [ "$(head -1 out)" = emit ]
   expect 0 "$MPSWEEP" help pageable
   grep -q -- '--memory pinned|pageable' out
+  for word in closed max-under-p99 max-under-p50=5ms; do
+    expect 0 "$MPSWEEP" help $word
+    grep -q -- '--rate closed|R|max-under-pN=TIME' out
+  done
   expect 0 "$MPSWEEP" help axes
   diff <(grep -E '^ +(-., )?--' out | grep -v ' \*$') /dev/null
   [ "$(grep -cE -- ' --.* \*$' out)" -gt 20 ]
@@ -142,6 +146,19 @@ fits_a_screen() {
 # The titles of the table of ceilings, as in the column "limited by".
 ceiling_titles() {
   sed -nE 's/^ *\[CEILING_[A-Z_]+\] = \{"[a-z-]+", "([^"]+)",.*/\1/p' "$MPSWEEP_SOURCE_DIR/explain/ceilings.c"
+}
+
+@test "help about a word in letters of another case" {
+  local words
+  for words in mps 'mps start' sweep rate pageable 'too few workers'; do
+    # shellcheck disable=SC2086 # several words
+    "$MPSWEEP" help $words >lower
+    # shellcheck disable=SC2086
+    expect 0 "$MPSWEEP" help ${words^^}
+    diff lower out
+  done
+  refused "'FROBNICATE' is not a command" "$MPSWEEP" help FROBNICATE
+  expect 1 "$MPSWEEP" help -T
 }
 
 @test "help about a ceiling: what it is, and what lifts it" {
