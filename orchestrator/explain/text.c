@@ -51,6 +51,14 @@ static void add_prediction(struct columns *table, const struct prediction *predi
                      100.0 * predicted->half_rel, predicted->is_beyond ? "?" : "");
 }
 
+/* A ceiling of workers who never wait may be below that of the line in which they do. */
+static bool has_lower_next(const struct explanation *point)
+{
+    const struct binding *binding = &point->binding;
+    return binding->kind != CEILING_KINDS && binding->next != CEILING_KINDS &&
+           point->ceilings.ips[binding->next] < point->ceilings.ips[binding->kind];
+}
+
 static void add_row(struct columns *table, const struct table_settings *varying,
                     const struct explain_set *set, const struct explanation *point)
 {
@@ -73,8 +81,9 @@ static void add_row(struct columns *table, const struct table_settings *varying,
     else
         columns_cell(table, "-");
     if (known && point->binding.next != CEILING_KINDS)
-        columns_cell(table, "%s %s", ceiling_title(point->binding.next),
-                     text_number(point->ceilings.ips[point->binding.next], text, sizeof text));
+        columns_cell(table, "%s %s%s", ceiling_title(point->binding.next),
+                     text_number(point->ceilings.ips[point->binding.next], text, sizeof text),
+                     has_lower_next(point) ? " †" : "");
     else
         columns_cell(table, "-");
     bool unsure = strcmp(text_at(point->record, "status"), "unconverged") == 0;
@@ -85,10 +94,15 @@ static void print_table(FILE *out, const struct table_settings *varying, const j
                         const struct explain_set *set)
 {
     struct columns table = {0};
+    bool marked = false;
     add_titles(&table, varying, records, explain_set_is_of_several(set));
-    for (size_t i = 0; i < set->count; i++)
+    for (size_t i = 0; i < set->count; i++) {
         add_row(&table, varying, set, &set->points[i]);
+        marked |= has_lower_next(&set->points[i]);
+    }
     columns_print(out, &table, 0);
+    if (marked)
+        fputs("† lower than the ceiling that limits: it holds for workers that never wait\n", out);
 }
 
 static const char *shape_of(const struct explain_point *point, char text[POINT_SHAPE_BYTES])
@@ -191,8 +205,7 @@ static void print_group(FILE *out, const struct table_settings *varying,
     }
     append_passed(&text, point);
     /* One that is lower is in the reason. */
-    if (point->binding.next != CEILING_KINDS &&
-        point->ceilings.ips[point->binding.next] >= point->ceilings.ips[point->binding.kind])
+    if (point->binding.next != CEILING_KINDS && !has_lower_next(point))
         text_append(&text, "; the next ceiling: %s, %s/s", ceiling_title(point->binding.next),
                     text_number(point->ceilings.ips[point->binding.next], number, sizeof number));
     print_paragraph(out, paragraph);

@@ -352,6 +352,16 @@ merged() {
   grep -q '^\.SH explain' out
 }
 
+@test "a next ceiling below the one that limits is marked, with what the mark means" {
+  expect 0 "$MPSWEEP" explain "$MPSWEEP_SOURCE_DIR/docs/results/h200-explain.jsonl"
+  grep -qE '^processes\+mps +16×1 .* launch rate of the GPU +4581 +71% +too few workers 4521 †$' out
+  [ "$(grep -c '†' out)" -eq 2 ]
+  grep -qx '† lower than the ceiling that limits: it holds for workers that never wait' out
+  results | jq -c 'select(.type != "point" or .id < 3)' >r.jsonl
+  expect 0 "$MPSWEEP" explain r.jsonl
+  absent '†' out
+}
+
 # -- programs ----------------------------------------------------------------------------------------
 
 # limited NAME LIMIT INSTEAD: of the points of p.json, which name as many workers elsewhere.
