@@ -323,19 +323,43 @@ static void print_remedy(FILE *out, const struct programs *programs, const struc
         programs->has_command ? "if they are the same each time," : "with --launch graph");
 }
 
+static int by_id(const void *a, const void *b)
+{
+    const json_t *const *one = a, *const *other = b;
+    double left = number(*one, "id"), right = number(*other, "id");
+    return (left > right) - (left < right);
+}
+
+/* In the order of the plan, as tables are; a file has them as they were measured. Returns the best.
+ */
+static struct finding print_findings(FILE *out, const struct programs *programs,
+                                     const json_t **points, size_t count)
+{
+    struct finding best = {.point = NULL};
+    qsort(points, count, sizeof *points, by_id);
+    for (size_t i = 0; i < count; i++) {
+        struct finding found = find(programs, points[i]);
+        print_finding(out, programs, &found);
+        if (!best.point || ips_of(points[i]) > ips_of(best.point))
+            best = found;
+    }
+    return best;
+}
+
 void explain_print_programs(FILE *out, const json_t *header, const json_t *points)
 {
     const struct programs programs = programs_of(header, points);
+    const json_t **ordered = calloc(json_array_size(points) + 1, sizeof *ordered);
+    size_t count = 0;
+    for (size_t i = 0; ordered && i < json_array_size(points); i++)
+        if (is_program(json_array_get(points, i)))
+            ordered[count++] = json_array_get(points, i);
     struct finding best = {.point = NULL};
-    for (size_t i = 0; i < json_array_size(points); i++) {
-        const json_t *point = json_array_get(points, i);
-        if (!is_program(point))
-            continue;
-        struct finding found = find(&programs, point);
-        print_finding(out, &programs, &found);
-        if (!best.point || ips_of(point) > ips_of(best.point))
-            best = found;
-    }
+    if (ordered)
+        best = print_findings(out, &programs, ordered, count);
+    else
+        fputs("out of memory for the points\n", out);
+    free(ordered);
     print_remedy(out, &programs, &best);
     fputs(
         "\nCeilings are known of the built-in workloads only, not of a program or of what 'mpsweep "

@@ -385,6 +385,9 @@ limited() {
   grep -q '^hybrid 8×4, 4 queues: ' out
   grep -q '^The best is hybrid 8×2. Its 1584 launches may be much of the 30.73 ms of a CPU' out
   "$MPSWEEP" explain "$decode" --format json >p.json
+  # In the order of the plan, which is not that of the file.
+  diff <(sed -nE 's/^([a-z+-]+ [0-9]+×[0-9]+)[:,].* iterations.*/\1/p' out) \
+    <(jq -r 'sort_by(.id)[] | "\(.layout) \(.processes)×\(.threads)"' p.json)
   limited 'processes+mps 4x1' "" false
   limited 'threads 1x1' "" true
   limited 'hybrid 8x2' cpus false
