@@ -183,8 +183,8 @@ static void print_made(const struct making *making, const struct point *point,
     print_line(making, "calibrated for iterations as of %s in %.1f s%s", what, record->seconds,
                taken);
     if (wide > 0)
-        print_line(making, "  %u of its figures spread by more than ±%.0f%%, up to ±%.0f%%", wide,
-                   100.0 * CALIBRATE_SPREAD_REL, 100.0 * most);
+        print_line(making, "  %u of its figures spread%s by more than ±%.0f%%, up to ±%.0f%%", wide,
+                   wide == 1 ? "s" : "", 100.0 * CALIBRATE_SPREAD_REL, 100.0 * most);
     else
         print_line(making, "  its figures spread by ±%.1f%% at most", 100.0 * most);
     for (unsigned i = 0; i < record->note_count; i++)

@@ -22,10 +22,11 @@ static enum status write_beyond(struct campaign *campaign)
     size_t count = campaign_count_beyond(campaign);
     enum status status = STATUS_OK;
     if (count > 0 && !options_switch(campaign->options, OPTION_QUIET))
-        campaign_notify_text(campaign->notify,
-                             "%zu of %zu points left out: beyond the MPS limits found for this GPU "
-                             "and driver ('--limits ignore' tries them)",
-                             count, campaign_own_count(campaign));
+        campaign_notify_text(
+            campaign->notify,
+            "%zu of %zu point%s left out: beyond the MPS limits found for this GPU "
+            "and driver ('--limits ignore' tries them)",
+            count, campaign_own_count(campaign), campaign_own_count(campaign) == 1 ? "" : "s");
     for (size_t i = 0; i < campaign->plan.count && status == STATUS_OK; i++)
         if (campaign->beyond[i])
             status = results_write(&campaign->writer, campaign->records[i]);

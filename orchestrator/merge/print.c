@@ -98,9 +98,9 @@ static void print_points(const struct merge *merge)
     size_t sum = 0;
     for (int i = 0; i < MERGE_RANKS; i++)
         sum += merge->counts[i];
-    printf("%zu file%s, %zu GPU%s: %zu of %zu points", merge->file_count,
+    printf("%zu file%s, %zu GPU%s: %zu of %zu point%s", merge->file_count,
            merge->file_count == 1 ? "" : "s", merge->gpu_count, merge->gpu_count == 1 ? "" : "s",
-           sum, merge->plan);
+           sum, merge->plan, merge->plan == 1 ? "" : "s");
     const char *separator = " (";
     for (int i = MERGE_RANKS; i-- > 0;) {
         if (merge->counts[i] == 0)
@@ -172,8 +172,10 @@ static void print_gpus(const struct merge *merge)
         puts("      the intervals know only how a measurement scatters in itself, and not from run "
              "to run:\n      --reference 3 or --rounds 3 would show it");
     if (model->compared < model->count)
-        printf("      %zu of %zu have no such point, and are not compared\n",
-               model->count - model->compared, model->count);
+        printf("      %zu of %zu %s no such point, and %s not compared\n",
+               model->count - model->compared, model->count,
+               model->count - model->compared == 1 ? "has" : "have",
+               model->count - model->compared == 1 ? "is" : "are");
     if (model->differ)
         puts("      points are as each GPU measured them; nothing is scaled");
     print_factors(merge);

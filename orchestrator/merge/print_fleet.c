@@ -88,7 +88,8 @@ static void print_nodes(const struct merge *merge)
             print_telemetry(merge, i);
     }
     if (left_out > 0)
-        printf("and %zu nodes from %.4f to %.4f\n", left_out, lowest, highest);
+        printf("and %zu node%s from %.4f to %.4f\n", left_out, left_out == 1 ? "" : "s", lowest,
+               highest);
 }
 
 /* Layout and size of a point, from the line that is kept of it. */
@@ -153,7 +154,8 @@ static void print_odd(const struct merge *merge)
                fleet->odd[i].point, merge_source_name(merge, fleet->odd[i].node, name, sizeof name),
                fleet->odd[i].ratio, fleet->nodes[fleet->odd[i].node].ratio);
     if (fleet->odd_count > ODD_MOST)
-        printf("odd: and %zu more points\n", fleet->odd_count - ODD_MOST);
+        printf("odd: and %zu more point%s\n", fleet->odd_count - ODD_MOST,
+               fleet->odd_count - ODD_MOST == 1 ? "" : "s");
 }
 
 static void print_same(const struct merge *merge)

@@ -190,10 +190,13 @@ static enum status prove(struct crowd *crowd)
     for (unsigned i = 0; i < crowd->pool.count; i++)
         for (size_t c = 0; c < count; c++)
             data->attached_seen += clients[c] == crowd->pool.children[i].pid;
+    unsigned left = 0;
     if (data->attached_seen < crowd->pool.count)
-        return status_set(STATUS_WORKER,
-                          "%u of %u processes are not clients of the MPS daemon: no measurement",
-                          crowd->pool.count - data->attached_seen, crowd->pool.count);
+        left = crowd->pool.count - data->attached_seen;
+    if (left > 0)
+        return status_set(STATUS_WORKER, "%u of %u process%s %s of the MPS daemon: no measurement",
+                          left, crowd->pool.count, crowd->pool.count == 1 ? "" : "es",
+                          left == 1 ? "is not a client" : "are not clients");
     return STATUS_OK;
 }
 

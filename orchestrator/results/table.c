@@ -80,7 +80,8 @@ static const char *label_part(const json_t *point, const struct option_row *row,
     if (usual || (setting->label && !*setting->label))
         *out = '\0';
     else if (*out && queues)
-        snprintf(out, SETTINGS_FIGURE_BYTES, "%" PRId64 " queues", settings_number(point, row));
+        snprintf(out, SETTINGS_FIGURE_BYTES, "%" PRId64 " queue%s", settings_number(point, row),
+                 settings_number(point, row) == 1 ? "" : "s");
     return out;
 }
 
@@ -299,13 +300,13 @@ void table_print_unfinished(FILE *out, size_t points, size_t missing, bool cut_t
 {
     if (cut_tuning)
         fprintf(out,
-                "NOT FINISHED: %zu layouts, not compared in finals; 'mpsweep tune --resume' goes "
+                "NOT FINISHED: %zu layout%s, not compared in finals; 'mpsweep tune --resume' goes "
                 "on\n",
-                points);
+                points, points == 1 ? "" : "s");
     else if (missing > 0)
         fprintf(out,
-                "NOT FINISHED: %zu of %zu points; 'mpsweep sweep --resume' measures the rest\n",
-                points, points + missing);
+                "NOT FINISHED: %zu of %zu point%s; 'mpsweep sweep --resume' measures the rest\n",
+                points, points + missing, points + missing == 1 ? "" : "s");
 }
 
 void table_print(FILE *out, json_t *header, const json_t *points)

@@ -70,12 +70,12 @@ enum status round_prove_attachment(struct round *round)
         for (size_t i = 0; i < count; i++)
             result->other_clients += !is_worker(round, clients[i]);
     }
-    if (result->attached_seen < processes)
-        return status_set(STATUS_WORKER,
-                          "%u of %u worker processes%s are not clients of the MPS "
-                          "daemon: no measurement",
-                          processes - result->attached_seen, processes,
-                          round_gpus_text(round, missing, gpus));
+    unsigned left = processes - result->attached_seen;
+    if (left > 0)
+        return status_set(
+            STATUS_WORKER, "%u of %u worker process%s%s %s of the MPS daemon: no measurement", left,
+            processes, processes == 1 ? "" : "es", round_gpus_text(round, missing, gpus),
+            left == 1 ? "is not a client" : "are not clients");
     return STATUS_OK;
 }
 

@@ -209,8 +209,9 @@ static enum status submit_wanted(struct slurm_run *run, bool *wanted, bool dry_r
     free(jobs);
     free(shards);
     if (status == STATUS_OK && left == 0)
-        printf("there is nothing to submit: %zu shards are finished, %zu run or wait\n", finished,
-               at_work);
+        printf("there is nothing to submit: %zu shard%s finished, %zu %s\n", finished,
+               finished == 1 ? " is" : "s are", at_work,
+               at_work == 1 ? "runs or waits" : "run or wait");
     else if (status == STATUS_OK && (!after || !list))
         status = status_set(STATUS_MEMORY, "out of memory");
     else if (status == STATUS_OK)

@@ -91,14 +91,17 @@ static void print_table(const struct slurm_view *view)
 {
     const json_t *manifest = view->run.manifest;
     char hint[SLURM_HINT_BYTES];
-    printf("%s of %lld points on %u nodes, '%s'\n\n", view->run.fleet ? "fleet" : "shards",
-           (long long)json_integer_value(json_object_get(manifest, "plan")), view->run.shards,
+    long long points = json_integer_value(json_object_get(manifest, "plan"));
+    printf("%s of %lld point%s on %u node%s, '%s'\n\n", view->run.fleet ? "fleet" : "shards",
+           points, points == 1 ? "" : "s", view->run.shards, view->run.shards == 1 ? "" : "s",
            view->run.directory);
     print_shards(view);
-    printf("\n%zu finished, %zu run or wait, %zu are left", view->states[SLURM_SHARD_FINISHED],
-           view->states[SLURM_SHARD_AT_WORK], view->states[SLURM_SHARD_LEFT]);
-    if (view->states[SLURM_SHARD_BROKEN])
-        printf(", %zu are broken", view->states[SLURM_SHARD_BROKEN]);
+    size_t at_work = view->states[SLURM_SHARD_AT_WORK], left = view->states[SLURM_SHARD_LEFT];
+    size_t broken = view->states[SLURM_SHARD_BROKEN];
+    printf("\n%zu finished, %zu %s, %zu %s left", view->states[SLURM_SHARD_FINISHED], at_work,
+           at_work == 1 ? "runs or waits" : "run or wait", left, left == 1 ? "is" : "are");
+    if (broken)
+        printf(", %zu %s broken", broken, broken == 1 ? "is" : "are");
     if (view->states[SLURM_SHARD_LEFT])
         printf(": %s", slurm_hint(view->run.directory, "submit --again", hint));
     else if (view->states[SLURM_SHARD_FINISHED] == view->run.shards)

@@ -120,9 +120,14 @@ static void write_lacking(const struct campaign *campaign, const json_t *points,
         done += !json_object_get(point, "rounds_left") &&
                 strcmp(text_at(point, "status"), "interrupted") != 0;
     }
+    bool one = all - done == 1;
     if (done < all)
-        fprintf(out, "%zu of %zu points lack rounds: --resume measures these anew, in all rounds\n",
-                all - done, all);
+        fprintf(out, "%zu of %zu point%s rounds: --resume measures %s anew, in all rounds\n",
+                all - done, all,
+                all == 1 ? " lacks"
+                : one    ? "s lacks"
+                         : "s lack",
+                one ? "it" : "these");
 }
 
 static char *best_text(const struct campaign *campaign, const json_t *points,
@@ -139,7 +144,8 @@ static char *best_text(const struct campaign *campaign, const json_t *points,
         json_decref(same);
     }
     if (works > MOST_WORKS)
-        fprintf(out.file, "%zu further kinds of iterations: see the table\n", works - MOST_WORKS);
+        fprintf(out.file, "%zu further kind%s of iterations: see the table\n", works - MOST_WORKS,
+                works - MOST_WORKS == 1 ? "" : "s");
     if (works == 0)
         fprintf(out.file, "none: no point has a number%s\n",
                 has_load(points) ? ", or kept up with its load" : "");

@@ -172,7 +172,7 @@ enum status trace_write_figure(const struct trace *trace, const char *path)
     if (isfinite(slowdown_rel(trace)))
         text_append(&text, " Tracing made it %s.", slowdown_text(trace, slowdown));
     if (left_out)
-        text_append(&text, " Not drawn: %u more rows.", left_out);
+        text_append(&text, " Not drawn: %u more row%s.", left_out, left_out == 1 ? "" : "s");
     if (status == STATUS_OK)
         status = plot_begin(&data);
     if (status == STATUS_OK) {

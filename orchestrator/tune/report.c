@@ -520,8 +520,8 @@ static void print_search(const struct tune *tune)
     const char *ended = text_at(record, "ended");
     double budget = number_at(record, "budget_s");
     char seconds[32], text[32];
-    printf("measured %d of %d layouts in %s", (int)integer_at(record, "measured"),
-           (int)integer_at(record, "space"),
+    printf("measured %d of %d layout%s in %s", (int)integer_at(record, "measured"),
+           (int)integer_at(record, "space"), integer_at(record, "space") == 1 ? "" : "s",
            text_duration(number_at(record, "seconds"), seconds, sizeof seconds));
     if (isfinite(budget))
         printf(" of %s", text_duration(budget, text, sizeof text));

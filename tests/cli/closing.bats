@@ -208,6 +208,17 @@ next() { closing | sed -E 's/^Next /     /' | sed -n "s|^ *\($MPSWEEP $1 .*\)|\1
   done
 }
 
+@test "interrupted: one point lacks its rounds" {
+  holding 'cuInit=hold@0'
+  start "$MPSWEEP" sweep "${TINY_ROUNDS[@]}" --rounds 2 -l threads:1
+  await $PATIENCE is_held
+  kill -INT "$PID"
+  release
+  finish
+  [ "$STATUS" -eq 130 ]
+  grep -q '1 of 1 point lacks rounds: --resume measures it anew, in all rounds$' out
+}
+
 @test "tune: the same, and its file continues, too" {
   measured "$MPSWEEP" tune --device emulated --kernels 5 --bytes 64K --duration 0.05 --warmup 0.02 \
     --rounds 2 -l threads:1,2 --budget 60s -q

@@ -252,6 +252,9 @@ rve.py'
   jq -c 'if .type == "point" then .tune = {stage: "look", order: 1} else . end' cut.jsonl >tuning.jsonl
   expect 0 "$MPSWEEP" export tuning.jsonl
   grep -qx "NOT FINISHED: 3 layouts, not compared in finals; 'mpsweep tune --resume' goes on" out
+  head -2 tuning.jsonl >one.jsonl
+  expect 0 "$MPSWEEP" export one.jsonl
+  grep -qx "NOT FINISHED: 1 layout, not compared in finals; 'mpsweep tune --resume' goes on" out
   expect 0 "$MPSWEEP" emit tuning.jsonl --target env -o tuning
   grep -qE '^point [0-3] \(the highest throughput so far, of a tuning that was cut off before its finals\): ' out
 }

@@ -255,7 +255,7 @@ task_line() { printf '42|%s|%s|%s|2026-01-31T08:00:00|%s|%s\n' "$@"; }
   expect 2 "$MPSWEEP" slurm status run
   grep -qE '^ +0  finished +node7 +([0-9]+)/\1( |$)' out
   grep -qE '^ +1  unfinished \(timeout\) +node9 +2/[0-9]+ .*interrupted by a storm$' out
-  grep -q "1 are left: mpsweep slurm submit --again '$WORK/run'" out
+  grep -q "1 is left: mpsweep slurm submit --again '$WORK/run'" out
   # Hours later only accounting knows of it.
   echo 'slurm_load_jobs error: Invalid job id specified' >squeue.err
   printf '42_0|COMPLETED|node7|2026-01-31T08:00:00\n42_1|NODE_FAIL|node9|2026-01-31T08:00:00\n' >sacct.out
@@ -375,11 +375,11 @@ expect_beside() {
   hint=$(sed -n 's/^see how far it is: //p' out)
   [ -n "$hint" ]
   expect 2 eval "$hint"
-  hint=$(sed -n 's/.* are left: //p' out)
+  hint=$(sed -n 's/.* \(is\|are\) left: //p' out)
   expect 0 eval "$hint -n"
   expect 0 env SLURM_ARRAY_TASK_ID=0 sh "$dir/shard.sbatch"
   expect 0 mpsweep slurm status "$dir"
-  hint=$(sed -n 's/.* are left: //p' out)
+  hint=$(sed -n 's/.* \(is\|are\) left: //p' out)
   expect 0 eval "$hint"
   assert_whole "$dir/all.jsonl"
   expect 0 mpsweep slurm cancel "$dir"
@@ -428,7 +428,7 @@ expect_beside() {
   { task_line 0 RUNNING a 1:00 None; task_line 2 PENDING a 1:00 None
     task_line 3 RUNNING a 1:00 None; task_line 4 COMPLETING a 1:00 None; } >squeue.out
   expect 0 "$MPSWEEP" slurm submit --again run
-  grep -q 'there is nothing to submit: 1 shards are finished, 4 run or wait' out
+  grep -q 'there is nothing to submit: 1 shard is finished, 4 run or wait' out
   expect 0 "$MPSWEEP" slurm cancel run
   printf '%s\n' 42 42 99 99 -- | diff - scancel.words
 }
@@ -512,7 +512,7 @@ FAKE
   grep -q 'shard 1 is left out: .* has another plan' err
   grep -q 'shard 2 is left out: ' err
   expect 0 "$MPSWEEP" slurm submit --again run
-  grep -q 'there is nothing to submit: 1 shards are finished, 0 run or wait' out
+  grep -q 'there is nothing to submit: 1 shard is finished, 0 run or wait' out
   grep -q 'shard 1 is not submitted: .* has another plan .*: move it away$' err
   grep -q 'shard 2 is not submitted: ' err
   jq -s -e '[.[] | select(.type == "point")] | length > 0' run/all.jsonl
