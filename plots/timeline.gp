@@ -13,17 +13,18 @@ while (strlen(folder) > 0 && folder[strlen(folder):] ne '/') {
 load data
 
 legend_form = 'boxes'
-n_entries = 8
-array entries[8] = ['launch call', 'copy call', 'waiting call', 'other call', \
+n_entries = 9
+array entries[9] = ['launch call', 'copy-in call', 'copy-out call', 'waiting call', 'other call', \
     'kernel', 'copy in', 'copy out', 'other work']
-array entry_colours[8] = ['#F2B48A', '#9CCFF0', '#D9D9D9', '#F0E3A0', \
-    '#009E73', '#0072B2', '#D55E00', '#CC79A7']
+# A call has the hue of what it starts; those of a row differ in lightness, too.
+array entry_colours[9] = ['#7CC9AE', '#5E9BCB', '#F7D58B', '#E6E6E6', '#D9B3CC', \
+    '#009E73', '#00406B', '#E69F00', '#CC79A7']
 load folder . 'rows.gp'
 
 unset grid
 set xrange [from:to > from ? to : from + 1]
 set xlabel 'ms' noenhanced offset 0, 0.4 + 1.6 * lift
 set style fill solid 1 noborder
-plot for [k = 0:7] $rows using ($4 == k ? 0.5 * ($2 + $3) : NaN):1:2:3:($1 - 0.36):($1 + 0.36) \
+plot for [k = 0:8] $rows using ($4 == k ? 0.5 * ($2 + $3) : NaN):1:2:3:($1 - 0.36):($1 + 0.36) \
     with boxxyerror fillcolor rgb entry_colours[k + 1] notitle
 unset output

@@ -9,7 +9,8 @@
 /* As plots/timeline.gp counts them. */
 enum kind {
     LAUNCH_CALL,
-    COPY_CALL,
+    IN_CALL,
+    OUT_CALL,
     WAIT_CALL,
     OTHER_CALL,
     KERNEL_WORK,
@@ -34,19 +35,36 @@ struct rows {
     size_t count;
 };
 
-static enum kind kind_of(const struct timeline_event *event)
+static enum kind kind_of_work(const struct timeline_event *event)
 {
     if (event->record.kind == TRACE_KERNEL)
         return KERNEL_WORK;
+    return event->record.kind != TRACE_COPY             ? OTHER_WORK
+           : event->record.direction == TRACE_TO_DEVICE ? IN_WORK
+           : event->record.direction == TRACE_TO_HOST   ? OUT_WORK
+                                                        : OTHER_WORK;
+}
+
+/* Not all names of calls have a direction, as cuMemcpyAsync: the copy that it started does. */
+static enum kind kind_of_copy_call(const struct timeline *timeline,
+                                   const struct timeline_event *event)
+{
+    enum kind work = OTHER_WORK;
+    if (event->work != TIMELINE_NONE)
+        work = kind_of_work(&timeline->events[event->work]);
+    if (work == IN_WORK || strstr(event->name, "HtoD"))
+        return IN_CALL;
+    return work == OUT_WORK || strstr(event->name, "DtoH") ? OUT_CALL : OTHER_CALL;
+}
+
+static enum kind kind_of(const struct timeline *timeline, const struct timeline_event *event)
+{
     if (!timeline_is_call(event))
-        return event->record.kind != TRACE_COPY             ? OTHER_WORK
-               : event->record.direction == TRACE_TO_DEVICE ? IN_WORK
-               : event->record.direction == TRACE_TO_HOST   ? OUT_WORK
-                                                            : OTHER_WORK;
+        return kind_of_work(event);
     if (strstr(event->name, "Launch"))
         return LAUNCH_CALL;
     if (strstr(event->name, "Memcpy"))
-        return COPY_CALL;
+        return kind_of_copy_call(timeline, event);
     return strstr(event->name, "Synchronize") ? WAIT_CALL : OTHER_CALL;
 }
 
@@ -113,7 +131,7 @@ static void write_boxes(FILE *file, const struct timeline *timeline, const struc
     for (uint32_t i = 0; i < timeline->count; i++) {
         const struct timeline_event *event = &timeline->events[i];
         struct row *row = is_drawn(event) ? find_row(rows, event) : NULL;
-        int kind = (int)kind_of(event);
+        int kind = (int)kind_of(timeline, event);
         if (!row || row->number > GANTT_ROWS_MOST)
             continue;
         if (row->open[kind].end_ns && event->record.begin_ns <= row->open[kind].end_ns + near_ns) {
@@ -154,8 +172,8 @@ enum status gantt_write(FILE *file, const struct timeline *timeline, uint32_t *l
                     row->worker);
     }
     fprintf(file, "from = 0\nto = %.6f\n", (double)(timeline->end_ns - timeline->begin_ns) / 1e6);
-    fputs("# row, begin, end (ms), kind (calls: 0 launch, 1 copy, 2 wait, 3 other; GPU: 4 kernel, "
-          "5 copy in, 6 copy out, 7 other)\n$rows << EOD\n",
+    fputs("# row, begin, end (ms), kind (calls: 0 launch, 1 copy in, 2 copy out, 3 wait, 4 other; "
+          "GPU: 5 kernel, 6 copy in, 7 copy out, 8 other)\n$rows << EOD\n",
           file);
     write_boxes(file, timeline, &rows);
     fputs("EOD\n", file);

@@ -487,8 +487,39 @@ static void test_the_picture_joins_what_cannot_be_told_apart(void **state)
     contains(text, "n_rows = 2\n");
     contains(text, "labels[1] = 'process 0 thread 0: calls'\nlabels[2] = 'stream 13'\n");
     contains(text, "\n1 0.000000 0.999100 0\n");
-    contains(text, "\n2 0.000200 0.999800 4\n");
-    contains(text, "\n1 1.000000 100.000000 2\n");
+    contains(text, "\n2 0.000200 0.999800 5\n");
+    contains(text, "\n1 1.000000 100.000000 3\n");
+    free(text);
+    timeline_release(&timeline);
+    trace_buffer_release(&buffer);
+}
+
+static void test_the_picture_has_the_directions_of_copies_and_of_their_calls(void **state)
+{
+    struct trace_buffer buffer;
+    char *text = NULL;
+    size_t bytes = 0;
+    uint32_t left_out = 0;
+    (void)state;
+    made_open(1, 1, 100, &buffer);
+    made_copying(&buffer, 0, 0, true, TRACE_MEMORY_PINNED, 1, (double[]){0, 1000},
+                 (double[]){500, 900});
+    made_copying(&buffer, 0, 0, false, TRACE_MEMORY_PINNED, 2, (double[]){1000, 2000},
+                 (double[]){1500, 1900});
+    made_call(&buffer, 0, 0, "cuMemcpyAsync", 3, 2000, 3000);
+    made_copy(&buffer, 0, 13, true, TRACE_MEMORY_PINNED, 3, 2500, 2900);
+    made_call(&buffer, 0, 0, "cuMemcpyDtoDAsync", 4, 3000, 4000);
+    struct timeline timeline = made_merge(&buffer);
+    FILE *out = open_memstream(&text, &bytes);
+    assert_int_equal(gantt_write(out, &timeline, &left_out), STATUS_OK);
+    fclose(out);
+    contains(text, "\n1 0.000000 1.000000 1\n");
+    contains(text, "\n1 1.000000 2.000000 2\n");
+    contains(text, "\n1 2.000000 3.000000 1\n");
+    contains(text, "\n1 3.000000 4.000000 4\n");
+    contains(text, "\n2 0.500000 0.900000 6\n");
+    contains(text, "\n2 1.500000 1.900000 7\n");
+    contains(text, "\n2 2.500000 2.900000 6\n");
     free(text);
     timeline_release(&timeline);
     trace_buffer_release(&buffer);
@@ -538,6 +569,7 @@ int main(void)
         cmocka_unit_test(test_calls_within_calls_nest_and_adjoining_slices_stay_apart),
         cmocka_unit_test(test_arrows_go_from_calls_to_their_work),
         cmocka_unit_test(test_the_picture_joins_what_cannot_be_told_apart),
+        cmocka_unit_test(test_the_picture_has_the_directions_of_copies_and_of_their_calls),
         cmocka_unit_test(test_there_are_rows_for_the_first_workers_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
