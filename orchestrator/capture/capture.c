@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/paths.h"
 #include "common/text.h"
 #include "files/atomic_file.h"
 #include "files/file_name.h"
@@ -209,8 +208,9 @@ static void print_crowd(const struct capture *capture)
 
 static void print(const struct capture *capture)
 {
-    printf("recorded %zu iterations of %s (%zu alike) on %s%s: %u step%s in '%s'\n",
-           capture->iterations, path_file_name(capture->job->command[0]), capture->alike,
+    printf("recorded %zu iteration%s of %s (%zu alike) on %s%s: %u step%s in '%s'\n",
+           capture->iterations, capture->iterations == 1 ? "" : "s",
+           capture_file_of(capture->job->command), capture->alike,
            gpu_at(capture->session.gpus, 0)->name,
            capture->session.emulated ? " [emulated: no real numbers]" : "",
            capture->workload.workload.count, capture->workload.workload.count == 1 ? "" : "s",

@@ -38,7 +38,11 @@ const char *capture_blocks(const struct capture *capture, char out[CAPTURE_BLOCK
         snprintf(out, CAPTURE_BLOCKS_TEXT, "the program's blocks");
     else
         snprintf(out, CAPTURE_BLOCKS_TEXT, "%.*f times the program's blocks",
-                 scale < 0.1 ? 3 : scale < 10.0 ? 2 : scale < 100.0 ? 1 : 0, scale);
+                 scale < 0.1     ? 3
+                 : scale < 10.0  ? 2
+                 : scale < 100.0 ? 1
+                                 : 0,
+                 scale);
     return out;
 }
 
@@ -73,8 +77,8 @@ static void put_head(FILE *out, const struct capture *capture)
     fprintf(out, "# %s, %s, CUDA %s, %s%s\n", PACKAGE_STRING,
             gpu_at(capture->session.gpus, 0)->name, session_cuda(&capture->session, cuda), when,
             capture->session.emulated ? " [emulated: no real numbers]" : "");
-    fprintf(out, "# %zu iterations, %zu of them alike; one takes %.4g ms\n", capture->iterations,
-            capture->alike, capture->program_ns / 1e6);
+    fprintf(out, "# %zu iteration%s, %zu of them alike; one takes %.4g ms\n", capture->iterations,
+            capture->iterations == 1 ? "" : "s", capture->alike, capture->program_ns / 1e6);
     if (isfinite(capture_difference(capture)))
         fprintf(out, "# alone, this workload takes %.4g ms here: %+.1f%%\n",
                 capture->replay_ns / 1e6, 100.0 * capture_difference(capture));

@@ -60,8 +60,11 @@ enum status capture_fit_crowd(struct capture *capture);
  * STATUS_WORKER also where the iteration gives the GPU nothing. */
 enum status capture_replay(struct capture *capture);
 
-/* Makes the workload's name of the program's file, or of the script that an interpreter runs,
- * without its suffix, of the characters that names have. */
+/* The name of the program's file, or of the script that an interpreter runs. */
+const char *capture_file_of(char *const *command);
+
+/* Makes the workload's name of that, of a script's without its suffix, of the characters that names
+ * have. */
 void capture_name_after(char *const *command, char name[WORKLOAD_NAME_BYTES]);
 
 /* Whether the workload has any: a program may only copy. */

@@ -51,15 +51,20 @@ static size_t stem_length(const char *name)
     return dot && dot > name ? (size_t)(dot - name) : strlen(name);
 }
 
-void capture_name_after(char *const *command, char name[WORKLOAD_NAME_BYTES])
+const char *capture_file_of(char *const *command)
 {
-    struct workload unused;
     const char *file = path_file_name(command[0]);
     const struct interpreter *interpreter = find_interpreter(file);
     const char *script = interpreter ? find_script(command, interpreter) : NULL;
-    if (script)
-        file = path_file_name(script);
-    size_t length = 0, most = script ? stem_length(file) : strlen(file);
+    return script ? path_file_name(script) : file;
+}
+
+void capture_name_after(char *const *command, char name[WORKLOAD_NAME_BYTES])
+{
+    struct workload unused;
+    const char *file = capture_file_of(command);
+    bool is_script = file != path_file_name(command[0]);
+    size_t length = 0, most = is_script ? stem_length(file) : strlen(file);
     for (; length < most && length < WORKLOAD_NAME_BYTES - 1; length++) {
         char letter = file[length];
         bool is_allowed = strchr("-_", letter) || (letter >= '0' && letter <= '9') ||

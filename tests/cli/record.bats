@@ -118,12 +118,14 @@ is_named() {
   is_named my_serve_v2 /bin/bash -o pipefail 'a.dir/my serve.v2.sh'
   echo "import os; os.execv('$PROGRAM', ['gpu_program', 'out:64'])" >serve.py
   is_named serve python3 -X utf8 serve.py --port 1
+  grep -q '^recorded 5 iterations of serve.py (' out
   # What has no script has the interpreter's.
   is_named bash bash -c "exec '$PROGRAM' out:64" serve.py
   is_named python3 python3 -c "import os; os.execv('$PROGRAM', ['gpu_program', 'out:64'])" serve.py
   # And a program has its own, however it begins.
   ln -s "$PROGRAM" bashful
   is_named bashful ./bashful out:64
+  grep -q '^recorded 5 iterations of bashful (' out
 }
 
 # A copy to pageable memory takes 10 ms.
