@@ -200,7 +200,8 @@ void campaign_write_program(const struct campaign *campaign, FILE *out);
 /* Whether the value is from the command line. */
 bool campaign_was_given(const struct option_value *value);
 
-/* Notes each setting that the command line gives and that makes a difference to no point. */
+/* Notes each setting that the command line or the job file gives and that makes a difference to no
+ * point; those of the file not where the command line has an axis, which may leave some out. */
 void campaign_notify_unused(const struct campaign *campaign);
 
 /* The options of the command that the command line gave, except `but`, with what goes on with the

@@ -71,20 +71,52 @@ static void notify_unused_port(const struct campaign *campaign)
                                                "server must take its port from MPSWEEP_PORT");
 }
 
+/* Whether the command line chooses points among those of the job file. */
+static bool narrows_job(const struct campaign *campaign)
+{
+    for (int i = 0; i < OPTION_COUNT; i++)
+        if (option_table[i].flags & OPTION_AXIS &&
+            campaign_was_given(&campaign->options->values[i]))
+            return true;
+    return false;
+}
+
+/* A value of the command line, or of any section where in_job; NULL: it has its default. */
+static const struct option_value *find_given(const struct campaign *campaign,
+                                             const struct option_row *row, bool in_job)
+{
+    const struct job *job = campaign->job;
+    for (size_t i = 0; i < job->count; i++) {
+        const struct option_value *value = &job->sections[i].options.values[row->id];
+        bool is_initial = value->count == 1 && row->initial && value->items[0].text &&
+                          strcmp(value->items[0].text, row->initial) == 0;
+        if (!is_initial && value->count > 0 && value->rank > 0 &&
+            (in_job || campaign_was_given(value)))
+            return value;
+    }
+    return NULL;
+}
+
 void campaign_notify_unused(const struct campaign *campaign)
 {
     const struct plan *plan = &campaign->plan;
+    bool in_job = !narrows_job(campaign);
     notify_unused_workloads(campaign);
     notify_unused_port(campaign);
     for (const struct option_row *row = NULL; (row = setting_next(row));) {
-        const struct option_value *value = &campaign->options->values[row->id];
+        const struct option_value *value = find_given(campaign, row, in_job);
         const char *lacks = setting_lacks(row, plan->points, plan->count);
-        bool is_initial = value->count == 1 && row->initial && value->items[0].text &&
-                          strcmp(value->items[0].text, row->initial) == 0;
         /* A seed orders the points, too. */
-        if (lacks && campaign_was_given(value) && !is_initial && row->id != OPTION_SEED)
+        if (!lacks || !value || row->id == OPTION_SEED)
+            continue;
+        if (campaign_was_given(value))
             campaign_notify_text(campaign->notify, "--%s makes no difference here: it is for %s",
                                  row->name, lacks);
+        /* A recording has it for whichever memory a command line may name. */
+        else if (row->id != OPTION_SYNC)
+            campaign_notify_text(campaign->notify,
+                                 "'%s' line %d: %s makes no difference here: it is for %s",
+                                 campaign->job->path, value->line, row->name, lacks);
     }
 }
 

@@ -394,6 +394,26 @@ mpsweep: --arrival makes no difference here: it is for --rate" ]
   [ ! -s err ]
 }
 
+@test "a key of a job file that makes no difference to any point is noted, with its line" {
+  printf '[workload a]\nstep = kernel duration=1us\n[global]\narrival = poisson\nworkload = a\n' >k.job
+  printf '[s]\nlayout = threads:2\nkernels = 7\nblocks = 5\nsync = none\n' >>k.job
+  expect 0 "$MPSWEEP" sweep --device emulated -n k.job
+  [ "$(cat err)" = "\
+mpsweep: 'k.job' line 8: kernels makes no difference here: it is for --workload builtin or delay
+mpsweep: 'k.job' line 4: arrival makes no difference here: it is for --rate" ]
+  expect 0 "$MPSWEEP" sweep --device emulated -n k.job -q
+  [ ! -s err ]
+  # A key is for some section's points, or for those that this command line leaves out.
+  printf '[t]\nworkload = builtin\nrate = 100\n' >>k.job
+  expect 0 "$MPSWEEP" sweep --device emulated -n k.job
+  [ ! -s err ]
+  expect 0 "$MPSWEEP" sweep --device emulated -n k.job -w a --rate closed
+  [ ! -s err ]
+  printf '[s]\nlayout = threads:2\nkernels = 7\n' >p.job
+  expect 0 "$MPSWEEP" sweep --device emulated -n p.job -- true
+  [ "$(cat err)" = "mpsweep: 'p.job' line 3: kernels makes no difference here: it is for --workload builtin or delay" ]
+}
+
 @test "a window of a bare number without a layout is noted as that, not as threads" {
   local notice="mpsweep: windows of 8 s ('-t 8s' leaves out this notice); for 8 threads: -l threads:8"
   expect 0 "$MPSWEEP" sweep --device emulated -n -t 8
