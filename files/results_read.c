@@ -281,9 +281,11 @@ enum status results_refuse_probes(const struct results *results, const char *pat
 {
     if (json_array_size(results->points) > 0 || json_array_size(results->probes) == 0)
         return STATUS_OK;
-    return status_set(STATUS_USAGE,
-                      "'%s' holds probes, and no points: 'mpsweep plot FILE -o IMAGE' draws them",
-                      path);
+    return status_set(
+        STATUS_USAGE,
+        "'%s' holds probes, and no points: 'mpsweep export FILE' prints them, 'mpsweep "
+        "plot FILE -o IMAGE' draws them",
+        path);
 }
 
 void results_release(struct results *results)

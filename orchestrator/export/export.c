@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "orchestrator/console/columns.h"
 #include "orchestrator/console/report.h"
+#include "orchestrator/results/probe_table.h"
 #include "orchestrator/results/table.h"
 
 struct place {
@@ -46,6 +48,25 @@ static enum status sort(struct results *results)
     return STATUS_OK;
 }
 
+/* As 'mpsweep probe' printed them. */
+static enum status print_probes(const struct results *results, const char *path, const char *format)
+{
+    if (strcmp(format, "openmetrics") == 0)
+        return status_set(STATUS_USAGE, "'%s' holds probes: there are metrics of points only",
+                          path);
+    if (strcmp(format, "csv") == 0)
+        probe_print_csv(stdout, results->header, results->probes);
+    else if (strcmp(format, "json") == 0)
+        table_print_json(stdout, results->header, NULL, results->probes, NULL, results->footer);
+    else
+        table_print_heading(stdout, results->header, results->probes);
+    for (size_t i = 0; i < json_array_size(results->probes) && columns_is_format(format); i++) {
+        fputs(i > 0 ? "\n" : "", stdout);
+        probe_print_record(stdout, json_array_get(results->probes, i));
+    }
+    return STATUS_OK;
+}
+
 static void print(const struct results *results, const char *format)
 {
     if (strcmp(format, "openmetrics") == 0)
@@ -65,18 +86,21 @@ static void print(const struct results *results, const char *format)
 int export_command(const struct invocation *invocation)
 {
     const char *path = invocation->operands[0];
+    const char *format = options_text(invocation->options, OPTION_EXPORT_FORMAT);
     struct results results;
     enum status status = results_load(path, NULL, &results);
     if (status != STATUS_OK)
         return report(status);
     results_make_displayable(&results);
-    status = results_refuse_probes(&results, path);
-    if (status == STATUS_OK && json_array_size(results.points) == 0)
+    bool probes = json_array_size(results.points) == 0 && json_array_size(results.probes) > 0;
+    if (probes)
+        status = print_probes(&results, path, format);
+    else if (json_array_size(results.points) == 0)
         status = status_set(STATUS_USAGE, "'%s' holds no points to export", path);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK && !probes)
         status = sort(&results);
-    if (status == STATUS_OK)
-        print(&results, options_text(invocation->options, OPTION_EXPORT_FORMAT));
+    if (status == STATUS_OK && !probes)
+        print(&results, format);
     results_release(&results);
     return report(status);
 }

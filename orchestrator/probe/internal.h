@@ -1,7 +1,7 @@
 /*
  * Shared by the files that make up `mpsweep probe`: what is to be run (probe_command.c), an arm in
  * one round (probe_arm.c), all rounds of a probe (probe_measure.c), its record (probe_record.c),
- * and what people see (probe_table.c).
+ * and what there is (list.c).
  *
  * Where a status is returned, nothing has been printed.
  */
@@ -79,10 +79,6 @@ enum status probe_conclude(const struct probe_outcome *outcome, struct probe_res
 json_t *probe_record(const struct probe_outcome *outcome, const struct probe_result *result,
                      double seconds);
 json_t *probe_header(const struct probing *probing);
-
-/* On out: a probe's arms, verdict and remedy, from its record; the same as CSV. */
-void probe_print_record(FILE *out, const json_t *record);
-void probe_print_csv(FILE *out, const json_t *header, const json_t *records);
 
 /* The probes and their arms. */
 void probe_print_list(FILE *out, const struct probe_outcome *outcomes, size_t count);

@@ -7,7 +7,8 @@ orchestrator_results_libresults_a_SOURCES = \
     orchestrator/results/number_ranges.c orchestrator/results/number_ranges.h \
     orchestrator/results/origin.c orchestrator/results/origin.h orchestrator/results/point.c \
     orchestrator/results/point.h orchestrator/results/probe_arm.c \
-    orchestrator/results/probe_arm.h orchestrator/results/rate.c orchestrator/results/rate.h \
+    orchestrator/results/probe_arm.h orchestrator/results/probe_table.c \
+    orchestrator/results/probe_table.h orchestrator/results/rate.c orchestrator/results/rate.h \
     orchestrator/results/remarks.c orchestrator/results/scaling.c orchestrator/results/scaling.h \
     orchestrator/results/settings.c orchestrator/results/settings.h orchestrator/results/shares.c \
     orchestrator/results/shares.h orchestrator/results/table.c orchestrator/results/table.h \

@@ -165,13 +165,30 @@ larger_are_delayed() {
 @test "a file of probes: commands for points name what it holds, and what draws it" {
   cp "$MPSWEEP_SOURCE_DIR/docs/results/h200-probes.jsonl" p.jsonl
   local words
-  for words in 'export p.jsonl' 'explain p.jsonl' 'emit p.jsonl --target env -o d' \
+  for words in 'explain p.jsonl' 'emit p.jsonl --target env -o d' \
     'compare p.jsonl p.jsonl' "compare $MPSWEEP_SOURCE_DIR/tests/data/h200-sample.jsonl p.jsonl"; do
     # shellcheck disable=SC2086 # words
-    refused "^mpsweep: 'p.jsonl' holds probes, and no points: 'mpsweep plot FILE -o IMAGE' draws them$" \
+    refused "^mpsweep: 'p.jsonl' holds probes, and no points: 'mpsweep export FILE' prints them, 'mpsweep plot FILE -o IMAGE' draws them$" \
       "$MPSWEEP" $words
   done
   [ ! -e d ]
+}
+
+@test "a file of probes is exported as the probes were printed" {
+  local file=$MPSWEEP_SOURCE_DIR/docs/results/h200-probes.jsonl arms
+  arms=$(jq 'select(.type == "probe") | [(.arms | length), 1] | max' "$file" | awk '{ sum += $1 } END { print sum }')
+  expect 0 "$MPSWEEP" export "$file" -f csv
+  [ "$(wc -l <out)" -eq $((1 + arms)) ]
+  head -1 out | grep -q '^probe,probe_verdict,arm,control,processes,mps,status,samples,'
+  diff <(sed 1d out | cut -d , -f 1 | uniq) <(jq -r 'select(.type == "probe") | .probe' "$file")
+  expect 0 "$MPSWEEP" export "$file"
+  grep -qE '^arm .* median +95% +p99 .* verdict' out
+  [ "$(grep -c '^verdict: ' out)" -eq "$(grep -c '"type":"probe"' "$file")" ]
+  expect 0 "$MPSWEEP" export "$file" -f markdown
+  grep -q '^| arm | ' out
+  expect 0 "$MPSWEEP" export "$file" -f json
+  diff <(jq -Sc . out) <(jq -Sc . "$file")
+  refused 'holds probes: there are metrics of points only' "$MPSWEEP" export "$file" -f openmetrics
 }
 
 @test "figures of what is nearly the same have numbers on their axes" {

@@ -326,7 +326,6 @@ table-row 0' ]
   done
   expect 0 "$MPSWEEP" export r.jsonl -f json
   [ "$(jq -r .type out | sort | uniq -c | awk '/point/ { print $1 }')" -eq 2 ]
-  refused 'holds probes, and no points' "$MPSWEEP" export "$MPSWEEP_SOURCE_DIR/docs/results/h200-probes.jsonl"
   refused 'a results file' "$MPSWEEP" export
   refused 'openmetrics' "$MPSWEEP" export r.jsonl -f openmetric
 }
