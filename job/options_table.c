@@ -547,8 +547,10 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_MERGE_FORCE, "force", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, OPTION_MERGE, NULL, 0,
      0, "no", NULL, OUT, "Replace the output if it exists."},
     {OPTION_MERGE_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB,
-     OPTION_MERGE | OPTION_SLURM_COLLECT, CHOICES(TABLE, MARKDOWN), 0, 0, "table", NULL, OUT,
-     "How the summary is printed on standard output."},
+     OPTION_MERGE | OPTION_SLURM_COLLECT, CHOICES(TABLE, MARKDOWN, {"json"}), 0, 0, "table", NULL,
+     OUT,
+     "How the summary is printed on standard output. json is a record a line, of those that the\n"
+     "merged file has of the merge."},
     {OPTION_EXPORT_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_EXPORT,
      CHOICES(TABLE, MARKDOWN, {"csv"}, {"json"}, OPENMETRICS), 0, 0, "table", NULL, OUT,
      "What is printed on standard output. json is a record a line."},

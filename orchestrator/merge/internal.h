@@ -240,6 +240,10 @@ json_t *merge_fleet_record(const struct merge *merge);
 json_t *merge_fleet_point_record(const struct merge *merge, size_t point);
 json_t *merge_footer(const struct merge *merge);
 
+/* Hands each record about the merge itself to take(), which owns it, until that fails. */
+enum status merge_each_finding(const struct merge *merge,
+                               enum status take(void *data, json_t *record), void *data);
+
 /* The index of a point's first entry; entry_count: there is none. */
 size_t merge_find(const struct merge *merge, size_t point);
 
@@ -268,6 +272,9 @@ enum status merge_write(const struct merge *merge, const char *output, bool forc
 
 /* Prints what a person wants to know, on standard output. */
 void merge_print(const struct merge *merge, const char *output);
+
+/* The records that merge_each_finding() has, a line each. STATUS_MEMORY is the only error. */
+enum status merge_print_json(const struct merge *merge);
 
 /* Prints the nodes and points of a fleet, as far as they fit on a page, and all that stands out. */
 void merge_print_fleet(const struct merge *merge);

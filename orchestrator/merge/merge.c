@@ -5,6 +5,7 @@
 
 #include "files/file_name.h"
 #include "files/results_write.h"
+#include "orchestrator/console/columns.h"
 #include "orchestrator/console/report.h"
 #include "orchestrator/merge/internal.h"
 
@@ -53,11 +54,14 @@ int merge_command(const struct invocation *invocation)
         hold_signals(&before);
         status = merge_write(&merge, output, force);
     }
+    bool prints = status == STATUS_OK && !options_switch(options, OPTION_QUIET);
+    if (prints && columns_is_format(options_text(options, OPTION_MERGE_FORMAT)))
+        merge_print(&merge, output);
+    else if (prints)
+        status = merge_print_json(&merge);
     int result = merge_is_whole(&merge) ? EXIT_ALL_MEASURED : EXIT_SOME_FAILED;
     if (status != STATUS_OK)
         result = report(status);
-    else if (!options_switch(options, OPTION_QUIET))
-        merge_print(&merge, output);
     results_close(&replaced);
     merge_release(&merge);
     return result;

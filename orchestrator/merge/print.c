@@ -196,3 +196,18 @@ void merge_print(const struct merge *merge, const char *output)
         print_gpus(merge);
     printf("\n%s\n", output);
 }
+
+static enum status print_finding(void *out, json_t *record)
+{
+    if (!record)
+        return status_set(STATUS_MEMORY, "out of memory for a record");
+    json_dumpf(record, out, JSON_COMPACT | JSON_REAL_PRECISION(10));
+    json_decref(record);
+    fputc('\n', out);
+    return STATUS_OK;
+}
+
+enum status merge_print_json(const struct merge *merge)
+{
+    return merge_each_finding(merge, print_finding, stdout);
+}

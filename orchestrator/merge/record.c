@@ -175,6 +175,20 @@ json_t *merge_fleet_point_record(const struct merge *merge, size_t point)
                      rounded(row->nodes > 1 ? row->spread_rel : NAN), "ratios", ratios);
 }
 
+enum status merge_each_finding(const struct merge *merge,
+                               enum status take(void *data, json_t *record), void *data)
+{
+    enum status status = take(data, merge_merge_record(merge));
+    if (status == STATUS_OK && merge->gpus.compared > 0)
+        status = take(data, merge_gpus_record(merge));
+    if (status == STATUS_OK && merge->fleet)
+        status = take(data, merge_fleet_record(merge));
+    for (size_t i = 0; merge->fleet && i < merge->plan && status == STATUS_OK; i++)
+        if (merge->nodes.points[i].nodes > 0)
+            status = take(data, merge_fleet_point_record(merge, i));
+    return status;
+}
+
 json_t *merge_footer(const struct merge *merge)
 {
     json_t *points = json_object();

@@ -101,6 +101,11 @@ static enum status copy_points(struct copy *copy)
     return status;
 }
 
+static enum status write_finding(void *out, json_t *record)
+{
+    return write_record(out, record);
+}
+
 static enum status write_all(struct copy *copy)
 {
     const struct merge *merge = copy->reader.merge;
@@ -111,14 +116,7 @@ static enum status write_all(struct copy *copy)
     if (status == STATUS_OK)
         status = copy_points(copy);
     if (status == STATUS_OK)
-        status = write_record(copy->out, merge_merge_record(merge));
-    if (status == STATUS_OK && merge->gpus.compared > 0)
-        status = write_record(copy->out, merge_gpus_record(merge));
-    if (status == STATUS_OK && merge->fleet)
-        status = write_record(copy->out, merge_fleet_record(merge));
-    for (size_t i = 0; merge->fleet && i < merge->plan && status == STATUS_OK; i++)
-        if (merge->nodes.points[i].nodes > 0)
-            status = write_record(copy->out, merge_fleet_point_record(merge, i));
+        status = merge_each_finding(merge, write_finding, copy->out);
     if (status == STATUS_OK)
         status = write_record(copy->out, merge_footer(merge));
     return status;

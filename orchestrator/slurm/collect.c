@@ -56,7 +56,8 @@ static enum status set_option(struct options *options, const char *name, const c
 }
 
 /* Merges the shards that have a header. */
-static int merge(const struct slurm_run *run, const struct slurm_shard *shards, const char *output)
+static int merge(const struct slurm_run *run, const struct slurm_shard *shards, const char *output,
+                 const char *format)
 {
     char usual[PATH_MAX], hint[SLURM_HINT_BYTES];
     struct stat info;
@@ -83,6 +84,8 @@ static int merge(const struct slurm_run *run, const struct slurm_shard *shards, 
         status = set_option(&options, "output", output ? output : usual);
     if (status == STATUS_OK && !output)
         status = set_option(&options, "force", "yes");
+    if (status == STATUS_OK)
+        status = set_option(&options, "format", format);
     const struct invocation merge = {
         .options = &options, .operands = paths, .operand_count = count};
     int result = status == STATUS_OK ? merge_command(&merge) : report(status);
@@ -100,8 +103,9 @@ int slurm_collect_command(const struct invocation *invocation)
     if (status != STATUS_OK) {
         result = report(status);
     } else {
-        result =
-            merge(&view.run, view.shards, options_text(invocation->options, OPTION_SLURM_OUTPUT));
+        const struct options *options = invocation->options;
+        result = merge(&view.run, view.shards, options_text(options, OPTION_SLURM_OUTPUT),
+                       options_text(options, OPTION_MERGE_FORMAT));
         int missing = print_missing(&view);
         if (result != EXIT_BAD_SETUP && missing != EXIT_ALL_MEASURED)
             result = missing;

@@ -83,6 +83,17 @@ own_point() {
     and (.[0] | has("shard") | not) and (map(select(.type == "point").source) | unique) == [0, 1, 2]' all.jsonl
 }
 
+@test "the summary as JSON: the records about the merge, as the file has them" {
+  parts
+  expect 0 merge part-*.jsonl -o all.jsonl -f json
+  jq -s -e '.[0].type == "merge" and .[0].files == 3 and .[0].missing_points == 0' out
+  diff out <(grep -E '^\{"type":"(merge|gpus-differ|fleet|fleet-point)"' all.jsonl)
+  expect 2 merge part-0.jsonl part-2.jsonl -o some.jsonl -f json
+  jq -s -e '.[0].missing[0].shards == "1"' out
+  expect 0 merge part-*.jsonl -o quiet.jsonl -f json -q
+  [ ! -s out ]
+}
+
 @test "the order of the files makes no difference" {
   parts
   merge part-0.jsonl part-1.jsonl part-2.jsonl -o a.jsonl --quiet

@@ -467,6 +467,8 @@ expect_beside() {
   expect 0 task 0
   expect 0 "$MPSWEEP" slurm collect run
   [ "$(jq -c 'select(.type == "point") | .id' run/all.jsonl | sort -n | tr '\n' ' ')" = '0 1 2 3 4 5 6 7 ' ]
+  expect 0 "$MPSWEEP" slurm collect run -f json
+  jq -s -e '.[0] | .type == "merge" and .missing_points == 0' out
 }
 
 @test "collect asks Slurm before it looks at files, and waits for nothing after the merging" {
