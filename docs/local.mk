@@ -38,6 +38,11 @@ dist_results_DATA = \
     docs/results/h200-calibration.jsonl docs/results/h200-random.jsonl \
     docs/results/h200-random-a.jsonl docs/results/h200-random-b.jsonl \
     docs/results/h200-random-c.jsonl docs/results/h200-random-d.jsonl \
+    docs/results/h200-described-a.jsonl docs/results/h200-described-b.jsonl \
+    docs/results/h200-described-recorded.jsonl docs/results/h200-tune-45s-detect-4.jsonl \
+    docs/results/h200-tune-45s-detect-5.jsonl docs/results/h200-tune-45s-detect-6.jsonl \
+    docs/results/h200-tune-25s-detect-1.jsonl docs/results/h200-tune-25s-detect-2.jsonl \
+    docs/results/h200-x4-tune-120s-1.jsonl docs/results/h200-x4-tune-120s-2.jsonl \
     docs/results/h200-random-e.jsonl docs/results/h200-observed.txt \
     docs/results/h200-frameworks.txt \
     docs/results/h200-tune-30s-1.jsonl docs/results/h200-tune-30s-2.jsonl \

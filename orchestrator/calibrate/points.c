@@ -127,7 +127,7 @@ struct point calibrate_copies(const struct point *like, enum work_copies copies,
     return point;
 }
 
-/* Blocks of so many GPU threads that fill the GPU so many times. */
+/* Blocks of that many GPU threads that fill the GPU `filled` times. */
 static uint64_t filling_blocks(unsigned sms, uint64_t threads, double filled)
 {
     uint64_t fill = (uint64_t)(sms * filled * SM_THREADS / (double)threads);
@@ -136,8 +136,8 @@ static uint64_t filling_blocks(unsigned sms, uint64_t threads, double filled)
     return fill ? fill : 1;
 }
 
-/* The kernels of so many iterations as one: as few as fill half of the GPU each, and each of them
- * so much larger. */
+/* The kernels of a number of iterations as those of one: as few as fill half of the GPU each, and
+ * each as much larger. */
 static void scale_kernels(struct mix_work *mix, unsigned sms, double iterations)
 {
     for (uint32_t i = 0; i < mix->programs[0].count; i++) {

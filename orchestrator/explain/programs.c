@@ -362,8 +362,9 @@ void explain_print_programs(FILE *out, const json_t *header, const json_t *point
     free(ordered);
     print_remedy(out, &programs, &best);
     fputs(
-        "\nCeilings are known of the built-in workloads only, not of a program or of what 'mpsweep "
-        "record' makes of it;\n'mpsweep trace' shows its calls and kernels.\n",
+        "\nCeilings and predictions take a calibration, which 'mpsweep sweep --calibrate' makes of a "
+        "described workload;\n'mpsweep record' describes a program's, and 'mpsweep trace' shows "
+        "calls and kernels.\n",
         out);
 }
 

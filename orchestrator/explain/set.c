@@ -102,7 +102,7 @@ enum status explain_set_empty(const struct explain_set *set, const char *path)
         return status_set(STATUS_USAGE, "'%s' has no measured point: nothing to explain", path);
     return status_set(STATUS_USAGE,
                       "'%s' holds only points of workloads without a calibration, such as '%s': "
-                      "--calibrate makes one of built-in and described workloads",
+                      "'mpsweep sweep --calibrate' makes one of built-in and described workloads",
                       path, set->foreign_workload);
 }
 

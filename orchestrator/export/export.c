@@ -6,7 +6,7 @@
 #include "common/json.h"
 #include "orchestrator/console/columns.h"
 #include "orchestrator/console/report.h"
-#include "orchestrator/results/probe_table.h"
+#include "orchestrator/results/probe_record.h"
 #include "orchestrator/results/table.h"
 
 struct place {

@@ -13,7 +13,7 @@
 #include "common/json.h"
 #include "orchestrator/plot/series.h"
 #include "orchestrator/results/point.h"
-#include "orchestrator/results/probe_arm.h"
+#include "orchestrator/results/probe_record.h"
 
 #define PANELS_MOST 4
 #define SERIES_MOST 12

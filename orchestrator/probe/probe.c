@@ -12,7 +12,7 @@
 #include "orchestrator/probe/internal.h"
 #include "orchestrator/campaign/campaign.h"
 #include "orchestrator/record/record.h"
-#include "orchestrator/results/probe_table.h"
+#include "orchestrator/results/probe_record.h"
 #include "orchestrator/results/table.h"
 
 /* Of one arm in one round, before any has been seen. */

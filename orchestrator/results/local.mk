@@ -6,9 +6,8 @@ orchestrator_results_libresults_a_SOURCES = \
     orchestrator/results/fields.c orchestrator/results/fields.h orchestrator/results/internal.h \
     orchestrator/results/number_ranges.c orchestrator/results/number_ranges.h \
     orchestrator/results/origin.c orchestrator/results/origin.h orchestrator/results/point.c \
-    orchestrator/results/point.h orchestrator/results/probe_arm.c \
-    orchestrator/results/probe_arm.h orchestrator/results/probe_table.c \
-    orchestrator/results/probe_table.h orchestrator/results/rate.c orchestrator/results/rate.h \
+    orchestrator/results/point.h orchestrator/results/probe_record.c \
+    orchestrator/results/probe_record.h orchestrator/results/rate.c orchestrator/results/rate.h \
     orchestrator/results/remarks.c orchestrator/results/scaling.c orchestrator/results/scaling.h \
     orchestrator/results/settings.c orchestrator/results/settings.h orchestrator/results/shares.c \
     orchestrator/results/shares.h orchestrator/results/table.c orchestrator/results/table.h \

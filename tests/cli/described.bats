@@ -238,7 +238,7 @@ TABLE
   # Nor does a plan need a GPU.
   [ ! -s err ]
   expect 0 "$MPSWEEP" sweep two.job "${BRIEF[@]}" -w detect+embed -l threads:2 --dry-run
-  # Described workloads have no calibration; the plan stays as it is.
+  # A mix has no calibration; the plan stays as it is.
   expect 0 "$MPSWEEP" sweep two.job "${BRIEF[@]}" -w detect+embed -l threads:2 --dry-run --calibrate
   grep -q $'^0\tthreads 1×2, pinned, detect+embed$' out
 }

@@ -23,6 +23,36 @@ MEASURE=(--device emulated --duration 0.1 --max-duration 3 --warmup 0.05 --preci
   cmp before r.jsonl
 }
 
+@test "a described workload has a calibration of its own, and a mix has none" {
+  printf '[workload %s]\nstep = copy-in 64K\nstep = kernel blocks=8 threads=64 cycles=100000 count=%d\nstep = %s\nstep = copy-out 8K\n' \
+    one 4 synchronize two 2 'busy 200us' >w.job
+  local sweep=("$MPSWEEP" sweep w.job "${MEASURE[@]}" -l threads:1,4 --schedule block -w one,two,one+two)
+  expect 0 "${sweep[@]}" -o r.jsonl
+  # Without a calibration nothing is measured for it.
+  cp r.jsonl before
+  expect 0 "$MPSWEEP" explain r.jsonl
+  grep -q "^Ceilings and predictions take a calibration, which 'mpsweep sweep --calibrate' makes of a described" out
+  cmp before r.jsonl
+  expect 0 "${sweep[@]}" -o r.jsonl --resume --calibrate
+  jq -s -e 'map(select(.type == "calibration").work) | length == 2 and .[0].steps_id != .[1].steps_id
+    and map([.workload, .kernels, .bytes, .busy_ns, .think_ns])
+      == [["described", 4, 36864, 0, 0], ["described", 2, 36864, 200000, 0]]' r.jsonl
+  # Where the host computes, processes over MPS run awake as well as asleep.
+  jq -s -e 'map(select(.type == "calibration") | [.runs[] | select(.mps).schedule] | unique)
+    == [["block"], ["auto", "block"]]' r.jsonl
+  expect 0 "$MPSWEEP" explain r.jsonl
+  # One worker cannot have both.
+  grep -q "^1 point of workloads without a calibration, such as 'one+two', left out: " out
+  expect 0 "$MPSWEEP" explain r.jsonl --format json
+  jq -e 'map(.workload) == ["one", "two", "one", "two"] and all(.predicted_ips > 0 and .limited_by and .ceilings[0].ips > 0)' out
+  refused "'r.jsonl' has points of a described workload, and --verify is for built-in ones: measure the remedy" \
+    "$MPSWEEP" explain r.jsonl --verify
+  expect 0 "$MPSWEEP" tune w.job -w two --device emulated --dry-run --budget 60s
+  grep -q 'guided by a calibration, which is made first' out
+  expect 0 "$MPSWEEP" tune w.job -w one+two --device emulated --dry-run --budget 60s
+  absent 'guided by a calibration' out
+}
+
 @test "another emulated machine is another machine" {
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:2 --quiet -o r.jsonl
   MPSWEEP_EMULATED_MACHINE=slots=2 refused \

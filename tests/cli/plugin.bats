@@ -322,13 +322,13 @@ has_workers() { [ "$(workers_of "$PID" | wc -l)" -eq "$1" ]; }
 
 @test "nothing is calibrated for it, and explain compares its points" {
   expect 0 "$MPSWEEP" sweep "${QUICK[@]}" -w "$FAULTY" -l threads:1 -l processes:2 --calibrate -o c.jsonl
-  grep -q "^no calibration for workload '$FAULTY': there is one for the built-in workloads only$" err
+  grep -q "^no calibration for workload '$FAULTY': there is one for the built-in and for described workloads, not for plug-ins, programs and mixes$" err
   [ "$(grep -c calibrat c.jsonl)" -eq 1 ] # an option in the header
   # Neither a calibration nor a GPU is asked for.
   expect 0 "$MPSWEEP" explain c.jsonl
   grep -qE '^processes 2×1: [0-9.]+ iterations/s$' out
   grep -qE '^  2 workers do [0-9.]+ times as much as one: ' out
-  grep -q '^Ceilings are known of the built-in workloads only' out
+  grep -q '^Ceilings and predictions take a calibration' out
   refused "holds only points of workloads without a calibration, such as '$FAULTY': what limits" \
     "$MPSWEEP" explain c.jsonl --verify
   refused 'holds only points of workloads' "$MPSWEEP" plot c.jsonl --figure ceilings -o c.svg

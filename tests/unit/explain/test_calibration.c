@@ -417,6 +417,105 @@ static void test_other_loads(void **state)
     assert_int_equal(point.work.bytes, 1408 << 10);
 }
 
+/* Of a described workload: copies in and out of 3 and 1 MiB, kernels of both kinds, and the host.
+ */
+static struct mix_work described(void)
+{
+    static const char *const texts[] = {
+        "copy-in 3M",
+        "kernel blocks=2 threads=64 cycles=1000 count=4",
+        "synchronize",
+        "busy 100us",
+        "device-copy 1K count=2",
+        "kernel blocks=264 threads=1024 bytes=16M count=3",
+        "copy-out 512K count=2",
+        "think 1ms",
+    };
+    struct mix_work mix = {.count = 1};
+    struct workload workload;
+    assert_int_equal(workload_begin("detect", &workload), STATUS_OK);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        assert_int_equal(workload_add_step(&workload, texts[i]), STATUS_OK);
+    mix.programs[0] = (struct mix_program){.count = workload.count, .weight = 1};
+    memcpy(mix.steps, workload.steps, sizeof mix.steps);
+    return mix;
+}
+
+static void test_a_described_workload(void **state)
+{
+    (void)state;
+    struct mix_work mix = described(), other = mix;
+    struct point point = {.processes = 1, .threads = 8, .mix = &mix};
+    struct work work, differs;
+    point.work.workload = WORKLOAD_DESCRIBED;
+    assert_true(calibrate_work(&point, &work));
+    assert_int_equal(work.kernels, 4 + 2 + 3);
+    assert_int_equal(work.bytes, 2 << 20);
+    assert_int_equal(work.busy_ns, 100000);
+    assert_int_equal(work.think_ns, 1000000);
+    /* Other steps are another iteration, though they take as many launches and bytes. */
+    point.mix = &other;
+    assert_true(calibrate_work(&point, &differs));
+    assert_true(calibration_is_same_work(&work, &differs));
+    other.steps[1].blocks = 3;
+    assert_true(calibrate_work(&point, &differs));
+    assert_false(calibration_is_same_work(&work, &differs));
+    /* Of a mix, a plug-in and a program there is none. */
+    other.count = 2;
+    assert_false(calibrate_work(&point, &differs));
+    point.mix = NULL;
+    assert_false(calibrate_work(&point, &differs));
+    /* It comes back from a file. */
+    struct calibration_record record = {.figures.work = work}, back;
+    json_t *json = calibration_to_json(&record);
+    assert_int_equal(calibration_from_json(json, &back), STATUS_OK);
+    assert_true(calibration_is_same_work(&back.figures.work, &work));
+    assert_int_equal(back.figures.work.think_ns, 1000000);
+    json_decref(json);
+}
+
+static void test_loads_of_a_described_workload(void **state)
+{
+    (void)state;
+    struct mix_work mix = described(), room;
+    struct point from = {.processes = 1, .threads = 8, .mix = &mix};
+    double share;
+    from.work.workload = WORKLOAD_DESCRIBED;
+    assert_true(calibrate_work(&from, &from.work));
+    assert_ptr_equal(calibrate_single(&from).mix, &mix);
+    assert_null(calibrate_launches(&from, LAUNCH_STREAM).mix);
+
+    struct point copies = calibrate_copies(&from, COPIES_BOTH, MEMORY_PAGEABLE, &room);
+    assert_ptr_equal(copies.mix, &room);
+    assert_int_equal(copies.work.bytes, 2 << 20);
+    assert_int_equal(room.programs[0].count, 2);
+    assert_int_equal(room.steps[0].kind, STEP_COPY_IN);
+    assert_int_equal(room.steps[1].kind, STEP_COPY_OUT);
+    assert_int_equal(room.programs[0].check, WORKLOAD_CHECK_NO);
+
+    /* Kernels of four iterations: 16 of 2 blocks are one of 32, and what fills the GPU is as it
+     * was. */
+    struct calibration known = {.sms = 132, .single_stream_ips = 800};
+    struct point kernels = calibrate_arithmetic(&from, &known, &share, &room);
+    assert_ptr_equal(kernels.mix, &room);
+    assert_float_equal(share, 4, 1e-9);
+    assert_int_equal(kernels.work.launch, LAUNCH_GRAPH);
+    assert_int_equal(room.programs[0].count, 3);
+    assert_int_equal(room.steps[0].count, 1);
+    assert_int_equal(room.steps[0].blocks, 32);
+    assert_int_equal(room.steps[0].amount, 1000);
+    assert_int_equal(room.steps[1].count, 8);
+    assert_int_equal(room.steps[2].count, 12);
+    assert_int_equal(room.steps[2].blocks, 264);
+    assert_int_equal(room.steps[2].amount, 16 << 20);
+    /* Long ones are not made longer. */
+    known.single_stream_ips = 100;
+    calibrate_arithmetic(&from, &known, &share, &room);
+    assert_float_equal(share, 1, 1e-9);
+    assert_int_equal(room.steps[0].blocks, 8);
+    assert_int_equal(room.steps[2].count, 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -430,6 +529,8 @@ int main(void)
         cmocka_unit_test(test_one_worker_alone),
         cmocka_unit_test(test_filling_grids),
         cmocka_unit_test(test_other_loads),
+        cmocka_unit_test(test_a_described_workload),
+        cmocka_unit_test(test_loads_of_a_described_workload),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-#include "orchestrator/results/probe_table.h"
+#include "orchestrator/results/probe_record.h"
 
 #include <math.h>
 #include <string.h>
@@ -7,9 +7,21 @@
 #include "common/text.h"
 #include "orchestrator/console/columns.h"
 #include "orchestrator/results/origin.h"
-#include "orchestrator/results/probe_arm.h"
 
 #define CELL 96
+
+const json_t *probe_arm_own_control(const json_t *record, const json_t *arm)
+{
+    const char *name = text_at(json_object_get(record, "effect"), "control_metric");
+    const json_t *metric;
+    size_t index;
+    json_array_foreach(json_object_get(arm, "metrics"), index, metric)
+    {
+        if (strcmp(text_at(metric, "metric"), name) == 0)
+            return metric;
+    }
+    return NULL;
+}
 
 static const struct {
     const char *title;
