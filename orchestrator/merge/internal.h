@@ -242,7 +242,7 @@ json_t *merge_footer(const struct merge *merge);
 
 /* Hands each record about the merge itself to take(), which owns it, until that fails. */
 enum status merge_each_finding(const struct merge *merge,
-                               enum status take(void *data, json_t *record), void *data);
+                               enum status (*take)(void *data, json_t *record), void *data);
 
 /* The index of a point's first entry; entry_count: there is none. */
 size_t merge_find(const struct merge *merge, size_t point);

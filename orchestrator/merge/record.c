@@ -176,7 +176,7 @@ json_t *merge_fleet_point_record(const struct merge *merge, size_t point)
 }
 
 enum status merge_each_finding(const struct merge *merge,
-                               enum status take(void *data, json_t *record), void *data)
+                               enum status (*take)(void *data, json_t *record), void *data)
 {
     enum status status = take(data, merge_merge_record(merge));
     if (status == STATUS_OK && merge->gpus.compared > 0)

@@ -91,5 +91,6 @@ runs() {
   runs "${block#block-}" 0 's/1-8/1,2/g'
   grep -qE '^\[workload ' mine.job
   grep -qE '^step = kernel .*count=12$' mine.job
-  points 'length == 4 and all(.throughput_ips > 0)' mpsweep-results/sweep-*.jsonl
+  points 'length == 4 and all(.throughput_ips > 0)' mine.jsonl
+  jq -s -e 'map(select(.type == "calibration")) | length == 1 and .[0].work.workload == "described"' mine.jsonl
 }
