@@ -393,9 +393,10 @@ void ceilings_compute(const struct explain_point *point, const struct calibratio
 
     ips[CEILING_WORKERS] = point->processes * ceiling_streams(point) * single;
     unsigned active = ceiling_active_threads(point, calibration);
-    if (active < ceiling_streams(point))
-        ips[CEILING_QUEUES] = point->processes * active * single /
-                              (1.0 - ceiling_host_steps_s(&point->work) * single);
+    /* What the host computes and sleeps holds no queue. */
+    double in_queue_s = single > 0.0 ? 1.0 / single - ceiling_host_steps_s(&point->work) : 0.0;
+    if (active < ceiling_streams(point) && in_queue_s > 0.0)
+        ips[CEILING_QUEUES] = point->processes * active / in_queue_s;
     double polling_s = ceiling_polling_s(point, calibration);
     if (polling_s > 0.0)
         ips[CEILING_POLLING] = point->processes * point->threads / polling_s;
