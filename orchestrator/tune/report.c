@@ -504,11 +504,6 @@ static void print_nothing(const struct tune *tune, double limit_us)
         return;
     }
     puts("no layout was found that surely meets the constraints");
-    if (strcmp(text_at(tune->record, "ended"), "complete") == 0 && limit_us > 0.0 &&
-        number_at(closest, "p99_us") > TUNE_FAR * limit_us)
-        printf(
-            "the limit is out of reach: each layout that was measured has over %g times as much\n",
-            TUNE_FAR);
     printf("closest: %s\n", text_at(closest, "what"));
     print_p99(tune, closest, limit_us, false);
     print_cpus(tune, closest);

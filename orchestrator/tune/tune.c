@@ -212,9 +212,6 @@ static enum status make_search(struct tune *tune)
     const struct point *any = tune->space.plan.count > 0 ? tune->space.plan.points : NULL;
     tune->rules.program = any && point_is_program(any);
     tune->rules.server = any && point_is_server(any);
-    tune->rules.queues = tune->rules.server;
-    for (size_t i = 0; i < tune->space.plan.count; i++)
-        tune->rules.queues |= point_is_open(&tune->space.plan.points[i]);
     tune->rules.names_processes = any && point_uses_placeholder(any, PLACEHOLDER_PROCESSES);
     tune->rules.names_threads = any && point_uses_placeholder(any, PLACEHOLDER_THREADS);
     tune->rules.fresh = options_switch(tune->campaign.options, OPTION_NO_REUSE);

@@ -110,9 +110,6 @@ has_one_winner() {
   [ "$(tail -1 r.jsonl | jq .status)" -eq 4 ]
   grep -q '^no layout was found that surely meets the constraints' out
   grep -q '^closest: ' out
-  # 1 ms is 100 times as much.
-  grep -qx 'the limit is out of reach: each layout that was measured has over 10 times as much' out
-  holds '.ended == "complete"' r.jsonl
 }
 
 # Two buffers of 9 MiB for each worker.

@@ -67,7 +67,6 @@ struct tune_search {
     size_t held;      /* whose processes wait, or TUNE_NO_POINT */
     double surpassed; /* the most that a layout did, as a multiple of its ceiling; at least 1 */
     bool cut;         /* time ended the search */
-    bool hopeless;    /* the limit of the latency is out of reach */
     bool reopened;    /* the finals: an obvious layout seemed better than all finalists */
     bool asked;       /* the last batch was not empty, */
     size_t noted;     /* and so much came of it */

@@ -12,9 +12,6 @@
  * of the finals: what a start serves is little beside it, and a host may have two levels. */
 #define LOOK_START_SHARE 0.25
 
-/* Layouts that show a limit to be out of reach. */
-#define FAR_LOOKS 3
-
 enum status tune_search_new(const struct tune_candidate *candidates, size_t count,
                             const struct tune_rules *rules, struct tune_search **out)
 {
@@ -227,50 +224,6 @@ static bool add_doubtful(struct tune_search *search, double seconds_most, struct
     return any;
 }
 
-/* Looks of which each was so far beyond the limit of the latency that others will be, too. */
-static bool is_far(const struct tune_search *search)
-{
-    bool far = search->rules.max_p99_us > 0.0 && search->known_count >= FAR_LOOKS;
-    for (size_t i = 0; i < search->known_count && far; i++)
-        far = search->states[search->known[i]].seen.p99_us > TUNE_FAR * search->rules.max_p99_us;
-    return far && !search->rules.queues && !search->rules.exhaustive;
-}
-
-/* One iteration in flight has the least latency: the first such layout with a launch that was not
- * tried alone. TUNE_NO_POINT: none is left; *tried: whether there was any. */
-static size_t find_alone(const struct tune_search *search, bool *tried)
-{
-    uint64_t launches = 0;
-    *tried = false;
-    for (int pass = 0; pass < 2; pass++) {
-        for (size_t i = 0; i < search->count; i++) {
-            const struct tune_candidate *one = &search->candidates[i];
-            uint64_t launch = UINT64_C(1) << (one->axes[TUNE_AXIS_LAUNCH] % 64);
-            bool known = search->states[i].knowledge != TUNE_UNTRIED;
-            if (tune_in_flight(one) > 1.0 || one->outside || one->excluded)
-                continue;
-            if (pass > 0 && !known && !(launches & launch))
-                return i;
-            launches |= known ? launch : 0;
-            *tried |= search->states[i].knowledge == TUNE_KNOWN;
-        }
-    }
-    return TUNE_NO_POINT;
-}
-
-/* Before the search ends since the limit is out of reach: what shows that. */
-static bool add_alone(struct tune_search *search, double seconds_most, struct tune_batch *batch)
-{
-    bool tried;
-    size_t point = find_alone(search, &tried);
-    search->hopeless = point == TUNE_NO_POINT && tried;
-    if (point == TUNE_NO_POINT || tune_look_seconds(search, point) > seconds_most ||
-        !tune_may_start(search, point))
-        return false;
-    tune_add(batch, point, search->look_s);
-    return true;
-}
-
 static bool add_looks(struct tune_search *search, struct tune_batch *batch)
 {
     bool too_dear = false;
@@ -287,10 +240,6 @@ static bool add_looks(struct tune_search *search, struct tune_batch *batch)
         most_s = search->left_s - tune_reserve_s(search, true);
         held_s = search->left_s - tune_reserve_s(search, false);
     }
-    if (is_far(search) && add_alone(search, most_s, batch))
-        return true;
-    if (search->hopeless)
-        return false;
     bool any = tune_choose(search, most_s, held_s, batch, &too_dear);
     search->cut |= !any && too_dear;
     return any || (!too_dear && add_doubtful(search, most_s, batch));
@@ -326,7 +275,7 @@ static bool add_naive(const struct tune_search *search, struct tune_batch *batch
 static bool add_late_finals(struct tune_search *search, struct tune_batch *batch)
 {
     size_t leader[2];
-    if (search->reopened || search->hopeless || tune_leaders(search, leader, 1) == 0 ||
+    if (search->reopened || tune_leaders(search, leader, 1) == 0 ||
         search->states[leader[0]].rounds > 0 || !tune_add_round(search, batch))
         return false;
     search->reopened = true;
@@ -341,7 +290,7 @@ static bool fill(struct tune_search *search, struct tune_batch *batch)
     case TUNE_STAGE_LOOK:
         return add_looks(search, batch);
     case TUNE_STAGE_FINAL:
-        return !search->hopeless && tune_add_round(search, batch);
+        return tune_add_round(search, batch);
     case TUNE_STAGE_NAIVE:
         return !is_unproved(search) &&
                (add_naive(search, batch) || add_late_finals(search, batch));

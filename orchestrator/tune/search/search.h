@@ -67,7 +67,6 @@ struct tune_rules {
     bool trusted; /* and what few looks show of them is not doubted: other finals have the time */
     bool program; /* candidates are of a program: its starts may take long, and serve fewer */
     bool server;  /* the program is a server: threads are connections to it */
-    bool queues;  /* more workers may have a lower latency: an open loop, and a server */
     bool fresh;   /* no processes serve two points */
     /* Its command has their number: a start serves no other one. */
     bool names_processes, names_threads;
@@ -178,10 +177,6 @@ void tune_search_note_round(struct tune_search *search, size_t point, double val
 /* Its rounds until now held a higher rate than the one that is offered from now on: they count as
  * if they had held this one only. */
 void tune_search_lower_rounds(struct tune_search *search, size_t point, double value);
-
-/* A latency above this multiple of its limit: where one worker alone has that, and all others that
- * were looked at, the search ends. */
-#define TUNE_FAR 10.0
 
 enum tune_verdict {
     TUNE_WINNER,     /* better than all that was measured, beyond doubt */

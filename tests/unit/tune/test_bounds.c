@@ -44,30 +44,6 @@ static void test_a_limit_that_no_layout_meets(void **state)
     assert_true(judgement.closest != TUNE_NO_POINT);
     assert_int_equal(rig.space[judgement.closest].processes * rig.space[judgement.closest].threads,
                      1);
-    /* One worker alone shows with both launches that it is out of reach: there are no finals. */
-    assert_true(judgement.complete);
-    assert_int_equal(rig.asked[0], 1);
-    assert_int_equal(rig.asked[1], 1);
-}
-
-/* One that is just above the limit leaves hope. */
-static void test_a_limit_within_reach_is_searched_for(void **state)
-{
-    (void)state;
-    struct tune_rules limited = rig_rules;
-    rig_make_space();
-    limited.max_p99_us = 1e6 / 10.0 / 2.0;
-    rig_begin(&limited);
-    rig_run(surface_more_is_better, 0.001, 1000.0);
-    assert_int_equal(rig_judge().verdict, TUNE_NONE);
-    assert_true(rig.asked[rig_judge().closest] > 1);
-    /* More workers may have shorter queues. */
-    rig_make_space();
-    limited.max_p99_us = 1.0;
-    limited.queues = true;
-    rig_begin(&limited);
-    rig_run(surface_more_is_better, 0.001, 1000.0);
-    assert_true(rig.asked[rig_judge().closest] > 1);
 }
 
 static void test_a_percentile_without_upper_bound_meets_nothing(void **state)
@@ -564,7 +540,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_the_winner_is_within_the_limit, rig_end),
         cmocka_unit_test_teardown(test_a_limit_that_no_layout_meets, rig_end),
-        cmocka_unit_test_teardown(test_a_limit_within_reach_is_searched_for, rig_end),
         cmocka_unit_test_teardown(test_a_percentile_without_upper_bound_meets_nothing, rig_end),
         cmocka_unit_test_teardown(test_finals_go_on_while_the_percentile_is_unsure, rig_end),
         cmocka_unit_test_teardown(test_finals_hold_what_bounds_a_percentile, rig_end),
