@@ -38,7 +38,7 @@ dist_results_DATA = \
     docs/results/h200-calibration.jsonl docs/results/h200-random.jsonl \
     docs/results/h200-random-a.jsonl docs/results/h200-random-b.jsonl \
     docs/results/h200-random-c.jsonl docs/results/h200-random-d.jsonl \
-    docs/results/h200-described-a.jsonl docs/results/h200-described-b.jsonl \
+    docs/results/h200-described.jsonl \
     docs/results/h200-described-recorded.jsonl docs/results/h200-tune-45s-detect-4.jsonl \
     docs/results/h200-tune-45s-detect-5.jsonl docs/results/h200-tune-45s-detect-6.jsonl \
     docs/results/h200-tune-25s-detect-1.jsonl docs/results/h200-tune-25s-detect-2.jsonl \

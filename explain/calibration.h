@@ -68,6 +68,11 @@ struct calibration {
     /* Iterations/s if the GPU did nothing but the kernels' own work, as grids that fill it. */
     double arithmetic_ips;
 
+    /* Of a described workload with steps of the host, iterations/s of one worker that does nothing
+     * but launch its kernels: what of the host's steps the GPU does not work beside. 0: not known.
+     */
+    double kernels_ips;
+
     /* Bytes/s of pinned copies, alone and each way while both go on, and of pageable ones from as
      * many threads of one process as it takes (each way, both going on), pageable_workers. */
     double h2d_bytes_per_s, d2h_bytes_per_s, both_bytes_per_s;

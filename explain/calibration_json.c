@@ -60,6 +60,7 @@ static const struct field figures[] = {
     {FIGURE(polled_graphs_per_s)},
     {FIGURE(polled_calls_us)},
     {FIGURE(arithmetic_ips)},
+    {FIGURE(kernels_ips)},
     {FIGURE(h2d_bytes_per_s)},
     {FIGURE(d2h_bytes_per_s)},
     {FIGURE(both_bytes_per_s)},

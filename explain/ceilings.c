@@ -52,22 +52,32 @@ unsigned ceiling_streams(const struct explain_point *point)
     return point->threads * (ceiling_polls(point) ? point->streams : 1);
 }
 
-/* A graph's kernels do not hold a queue (docs/explain.md). */
-static bool shares_queues(const struct explain_point *point)
+bool ceiling_shares_queues(const struct explain_point *point)
 {
-    return point->launch != LAUNCH_GRAPH && ceiling_streams(point) > point->connections;
+    return point->launch != LAUNCH_GRAPH && point->work.kernels > 1 &&
+           ceiling_streams(point) > point->connections;
 }
 
-double ceiling_host_steps_s(const struct work *work)
+static double copies_s(const struct work *work, const struct calibration *calibration)
 {
-    return (double)(work->busy_ns + work->think_ns) / NS_PER_S;
+    double bytes_per_s = calibration->both_bytes_per_s > 0.0 ? calibration->both_bytes_per_s
+                                                             : calibration->h2d_bytes_per_s;
+    return bytes_per_s > 0.0 ? 2.0 * (double)work->bytes / bytes_per_s : 0.0;
+}
+
+double ceiling_host_steps_s(const struct work *work, const struct calibration *calibration)
+{
+    double steps_s = (double)(work->busy_ns + work->think_ns) / NS_PER_S;
+    double alone = calibration->single_stream_ips, kernels = calibration->kernels_ips;
+    if (alone <= 0.0 || kernels <= 0.0)
+        return 0.0;
+    double beside_s = 1.0 / alone - 1.0 / kernels - copies_s(work, calibration);
+    return fmin(fmax(beside_s, 0.0), steps_s);
 }
 
 double ceiling_beside_kernels_s(const struct work *work, const struct calibration *calibration)
 {
-    double bytes_per_s = calibration->both_bytes_per_s;
-    double copies_s = bytes_per_s > 0.0 ? 2.0 * (double)work->bytes / bytes_per_s : 0.0;
-    return copies_s + ceiling_host_steps_s(work);
+    return copies_s(work, calibration) + ceiling_host_steps_s(work, calibration);
 }
 
 /* Seconds of a kernel, with the gap to the next one of its stream; 0: not known. */
@@ -97,7 +107,7 @@ double ceiling_turn_launches(const struct explain_point *point,
 double ceiling_turns_chance(const struct explain_point *point,
                             const struct calibration *calibration)
 {
-    if (!shares_queues(point))
+    if (!ceiling_shares_queues(point))
         return 0.0;
     if (point->passed_ips > 0.0)
         return 1.0;
@@ -124,9 +134,19 @@ bool ceiling_may_do_either(const struct explain_point *point, const struct calib
 unsigned ceiling_active_threads(const struct explain_point *point,
                                 const struct calibration *calibration)
 {
-    if (shares_queues(point) && !ceiling_takes_turns(point, calibration))
+    if (ceiling_shares_queues(point) && !ceiling_takes_turns(point, calibration))
         return point->connections;
     return ceiling_streams(point);
+}
+
+double ceiling_rows_ips(const struct explain_point *point, const struct calibration *calibration,
+                        unsigned active)
+{
+    double single = ceiling_single_ips(point, calibration);
+    if (single <= 0.0)
+        return 0.0;
+    double held_s = 1.0 / single - ceiling_host_steps_s(&point->work, calibration);
+    return point->processes * active / fmax(held_s, CEILING_HELD_LEAST / single);
 }
 
 unsigned ceiling_gpus(const struct explain_point *point)
@@ -393,10 +413,8 @@ void ceilings_compute(const struct explain_point *point, const struct calibratio
 
     ips[CEILING_WORKERS] = point->processes * ceiling_streams(point) * single;
     unsigned active = ceiling_active_threads(point, calibration);
-    /* What the host computes and sleeps holds no queue. */
-    double in_queue_s = single > 0.0 ? 1.0 / single - ceiling_host_steps_s(&point->work) : 0.0;
-    if (active < ceiling_streams(point) && in_queue_s > 0.0)
-        ips[CEILING_QUEUES] = point->processes * active / in_queue_s;
+    if (active < ceiling_streams(point))
+        ips[CEILING_QUEUES] = ceiling_rows_ips(point, calibration, active);
     double polling_s = ceiling_polling_s(point, calibration);
     if (polling_s > 0.0)
         ips[CEILING_POLLING] = point->processes * point->threads / polling_s;

@@ -96,10 +96,23 @@ double ceiling_pageable_bytes(const struct explain_point *point,
 /* Launches/s that the GPU takes; 0: not known. What one process reached it takes in any case. */
 double ceiling_gpu_launches(const struct calibration *calibration);
 
-/* What the host computes and sleeps in an iteration of a described workload; and with its copies
- * all that is neither kernels nor launches, of one worker alone. */
-double ceiling_host_steps_s(const struct work *work);
+/* What the host computes and sleeps in an iteration of a described workload while the GPU has
+ * nothing of it to do; and with its copies all that is neither kernels nor launches, of one worker
+ * alone. */
+double ceiling_host_steps_s(const struct work *work, const struct calibration *calibration);
 double ceiling_beside_kernels_s(const struct work *work, const struct calibration *calibration);
+
+/* Whether threads of a process have to share hardware queues, in which rows of kernels hold each
+ * other up: those of a graph do not, nor does one kernel, which leaves its queue as it starts. */
+bool ceiling_shares_queues(const struct explain_point *point);
+
+/* Of an iteration, that its row of kernels holds its queue at least. */
+#define CEILING_HELD_LEAST 0.1
+
+/* Of a GPU, iterations/s of threads of which `active` of each process have a queue, which they hold
+ * for all of an iteration but the host's steps; 0: not known. */
+double ceiling_rows_ips(const struct explain_point *point, const struct calibration *calibration,
+                        unsigned active);
 
 /* A process's turn for one iteration where processes take turns, without what pageable copies add;
  * 0: not known. */

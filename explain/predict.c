@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "common/clock.h"
+
 #include "explain/curve.h"
 #include "explain/network.h"
 
@@ -150,7 +152,7 @@ static bool spins_in_line(const struct expected *expected)
  * host's own steps. */
 static double off_queue_s(const struct explain_point *point, const struct calibration *calibration)
 {
-    return waits_for_copies(point) ? ceiling_host_steps_s(&point->work)
+    return waits_for_copies(point) ? ceiling_host_steps_s(&point->work, calibration)
                                    : ceiling_beside_kernels_s(&point->work, calibration);
 }
 
@@ -174,12 +176,7 @@ static double rows_ips(const struct expected *expected)
     if (waits_for_copies(point))
         held_s = fmax(held_s, curve_s(&expected->synced, own));
     double off_s = off_queue_s(point, expected->calibration);
-    return all / fmax(held_s - off_s, 0.1 * held_s);
-}
-
-static bool shares_queues(const struct explain_point *point)
-{
-    return point->launch == LAUNCH_STREAM && ceiling_streams(point) > point->connections;
+    return all / fmax(held_s - off_s, CEILING_HELD_LEAST * held_s);
 }
 
 /* -- CPUs -------------------------------------------------------------------------------------- */
@@ -203,6 +200,8 @@ static double polling_ips(const struct expected *expected)
     double most = point->launch == LAUNCH_GRAPH && point->memory == MEMORY_PINNED
                       ? calibration->polled_graphs_per_s
                       : 0.0;
+    if (most > 0.0)
+        most = 1.0 / (1.0 / most + (double)point->work.busy_ns / NS_PER_S);
     for (unsigned i = 0; i < calibration->run_count; i++) {
         const struct calibration_run *run = &calibration->runs[i];
         if (run->processes == 1 && run->threads == 1 && run->streams > 1 &&
@@ -280,7 +279,7 @@ static double of_gpu_ips(const struct expected *expected, bool in_rows)
     double ips = all / beside_s(expected, all, own);
     if (in_rows)
         ips = fmin(ips, rows_ips(expected));
-    else if (shares_queues(point) && !ceiling_polls(point))
+    else if (ceiling_shares_queues(point) && !ceiling_polls(point))
         ips = fmin(ips, turns_ips(expected));
     if (ceiling_polls(point)) {
         double polling = polling_ips(expected);
@@ -326,7 +325,7 @@ static double find_off(const struct expected *expected, double all)
                 ceiling_threads(point) > expected->calibration->cpus
             ? OFF_CROWDED
             : 0.0,
-        shares_queues(point) ? OFF_QUEUES : 0.0,
+        ceiling_shares_queues(point) ? OFF_QUEUES : 0.0,
         point->launch == LAUNCH_STREAM &&
                 (point->threads > 1 || (point->mps && point->processes > 1))
             ? OFF_LAUNCHING
@@ -381,7 +380,7 @@ static void from_runs(const struct explain_point *point, const struct calibratio
     make_curves(&expected);
     if (expected.threads.alone_s <= 0.0)
         return;
-    bool in_rows = shares_queues(point) && !ceiling_takes_turns(point, calibration);
+    bool in_rows = ceiling_shares_queues(point) && !ceiling_takes_turns(point, calibration);
     double ips = of_gpu_ips(&expected, in_rows), other_rel = 0.0;
     if (ceiling_may_do_either(point, calibration))
         other_rel = fabs(of_gpu_ips(&expected, !in_rows) / ips - 1.0);

@@ -40,8 +40,10 @@ static void append_launches(struct text *out, double rate, const char *of,
 static void append_copies(struct text *out, double bytes_per_s, const char *way,
                           const struct explain_point *point)
 {
-    text_append(out, "%.3g GB/s %s, and an iteration copies %.3g MB each way", bytes_per_s / 1e9,
-                way, (double)point->work.bytes / 1e6);
+    bool described = point->work.workload == WORKLOAD_DESCRIBED;
+    text_append(out, "%.3g GB/s %s, and an iteration copies %.3g MB %s", bytes_per_s / 1e9, way,
+                (described ? 2.0 : 1.0) * (double)point->work.bytes / 1e6,
+                described ? "in all" : "each way");
 }
 
 /* The tightest of what the GPUs share of their copies. */
@@ -132,6 +134,9 @@ const char *ceiling_reason(enum ceiling_kind kind, const struct explain_point *p
                     thread, ceiling_active_threads(point, calibration), thread);
         append_single(&out, point, calibration);
         text_append(&out, " iterations/s");
+        if (ceiling_host_steps_s(&point->work, calibration) > 0.0)
+            text_append(&out, ", and holds its queue for all but %.3g ms",
+                        1e3 * ceiling_host_steps_s(&point->work, calibration));
         break;
     case CEILING_POLLING:
         text_append(&out,
@@ -186,8 +191,10 @@ const char *ceiling_reason(enum ceiling_kind kind, const struct explain_point *p
                     "process");
         break;
     case CEILING_ARITHMETIC:
-        text_append(&out, "the GPU is busy with the kernels' own computing: the same work in "
-                          "grids that fill it runs no faster");
+        text_append(&out,
+                    "the GPU is busy with the kernels' own %s: the same work in grids that "
+                    "fill it runs no faster",
+                    point->work.workload == WORKLOAD_DESCRIBED ? "work" : "computing");
         break;
     case CEILING_CPUS:
         text_append(&out,
@@ -225,8 +232,8 @@ const char *ceiling_reason(enum ceiling_kind kind, const struct explain_point *p
 static void append_turns(struct text *out, const struct explain_point *point,
                          const struct calibration *calibration)
 {
-    double rows_ips = (double)ceiling_gpus(point) * point->processes * point->connections *
-                      ceiling_single_ips(point, calibration);
+    double rows_ips =
+        ceiling_gpus(point) * ceiling_rows_ips(point, calibration, point->connections);
     char number[32];
     if (ceiling_may_do_either(point, calibration))
         text_append(out,

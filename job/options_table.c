@@ -642,8 +642,8 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_EMIT_POINT, "point", 0, OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB, OPTION_EMIT, NULL, 0,
      1e9, NULL, "N", "The deployment",
      "The point to deploy, by its number in RESULTS. Default: the winner of a tuning; without\n"
-     "one, the ok point of the highest throughput that meets --max-p99. Not one that is "
-     "overloaded."},
+     "one, the ok point of the highest throughput that meets --max-p99, unless an unconverged\n"
+     "one surely does more. Not one that is overloaded."},
     {OPTION_EMIT_PORT, "port", 0, OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB, OPTION_EMIT, NULL, 1,
      65535, "8000", "N", "The deployment",
      "What {port} is for the first worker; each next one has the next. Workers also find it in\n"

@@ -6,6 +6,7 @@
 const struct calibrate_figure calibrate_figures[] = {
     {"alone", CALIBRATE_AWAKE, CALIBRATE_ITERATION, 1, .sync = SYNC_STREAM},
     {"alone, graph", CALIBRATE_AWAKE, CALIBRATE_ITERATION, 1, .launch = LAUNCH_GRAPH},
+    {"kernels alone", CALIBRATE_AWAKE, CALIBRATE_KERNELS, 1},
     {"arithmetic", CALIBRATE_AWAKE, CALIBRATE_ARITHMETIC, 4, .part = CALIBRATION_ARITHMETIC},
     {"beside each other", CALIBRATE_AWAKE, CALIBRATE_ITERATION, 4},
     {"beside each other", CALIBRATE_AWAKE, CALIBRATE_ITERATION, 16},
@@ -65,6 +66,8 @@ bool calibrate_lacks(const struct calibration_record *record, const struct calib
         return false;
     if (figure->phase == CALIBRATE_MPS_AWAKE && work->busy_ns == 0)
         return false;
+    if (figure->load == CALIBRATE_KERNELS)
+        return work->kernels > 0 && work->busy_ns + work->think_ns > 0;
     if (figure->load == CALIBRATE_ITERATION)
         return true;
     if (figure->load == CALIBRATE_ARITHMETIC &&

@@ -21,11 +21,12 @@ enum calibrate_phase {
 };
 
 enum calibrate_load {
-    CALIBRATE_ITERATION, /* the iteration itself */
-    CALIBRATE_LAUNCHES,  /* next to nothing but launches */
-    CALIBRATE_POLLING,   /* next to nothing in graphs of one kernel, copies included */
-    CALIBRATE_COPIES,    /* nothing but copies each way */
-    CALIBRATE_ARITHMETIC /* nothing but the kernels' work */
+    CALIBRATE_ITERATION,  /* the iteration itself */
+    CALIBRATE_LAUNCHES,   /* next to nothing but launches */
+    CALIBRATE_POLLING,    /* next to nothing in graphs of one kernel, copies included */
+    CALIBRATE_COPIES,     /* nothing but copies each way */
+    CALIBRATE_ARITHMETIC, /* nothing but the kernels' work */
+    CALIBRATE_KERNELS     /* nothing but the kernels, as they are */
 };
 
 /* A figure: a load in a layout. */

@@ -160,6 +160,15 @@ static double iterations_at_once(double alone_ips)
     return fmax(1.0, fmin(fits, SCALE_MOST));
 }
 
+struct point calibrate_kernels(const struct point *like, struct mix_work *room)
+{
+    struct point point = calibrate_single(like);
+    keep_steps(like->mix, is_gpu_work, room);
+    point.mix = room;
+    point.work.copies = COPIES_NONE;
+    return point;
+}
+
 struct point calibrate_arithmetic(const struct point *like, const struct calibration *known,
                                   double *share, struct mix_work *room)
 {
@@ -167,10 +176,9 @@ struct point calibrate_arithmetic(const struct point *like, const struct calibra
     struct work *work = &point.work;
     work->copies = COPIES_NONE;
     if (like->mix) {
-        keep_steps(like->mix, is_gpu_work, room);
+        point = calibrate_kernels(like, room);
         *share = iterations_at_once(known->single_stream_ips);
         scale_kernels(room, known->sms, *share);
-        point.mix = room;
         work->launch = LAUNCH_GRAPH;
         return point;
     }

@@ -33,6 +33,9 @@ struct point calibrate_launches(const struct point *like, enum work_launch launc
 struct point calibrate_copies(const struct point *like, enum work_copies copies,
                               enum work_memory memory, struct mix_work *room);
 
+/* Nothing but the kernels of a described workload, and its copies on the GPU. room: as above. */
+struct point calibrate_kernels(const struct point *like, struct mix_work *room);
+
 /* Kernels of the same work a block, in grids that fill the GPU, and no copies. *share is how many
  * of the point's iterations one of these is. The delay workload has no such thing: its kernels
  * compute nothing. room: as above; a described workload takes CALIBRATE_MIXED_WORKERS of them.

@@ -78,6 +78,9 @@ static struct point point_of(struct calibrator *calibrator, const struct calibra
         point = calibrate_copies(like, COPIES_BOTH, figure->memory, &calibrator->room);
         *share = (double)point.work.bytes;
         break;
+    case CALIBRATE_KERNELS:
+        point = calibrate_kernels(like, &calibrator->room);
+        break;
     case CALIBRATE_ARITHMETIC:
         point = calibrate_arithmetic(like, &calibrator->record.figures, share, &calibrator->room);
         break;
@@ -217,6 +220,8 @@ static void measure(struct calibrator *calibrator, const struct calibrate_figure
         return;
     if (figure->load == CALIBRATE_ITERATION) {
         derive_figures(out);
+    } else if (figure->load == CALIBRATE_KERNELS) {
+        out->kernels_ips = measured.ips;
     } else {
         keep_part(out, figure, workers_of(calibrator, figure), share, &measured);
         calibrator->record.spread_rel[figure->part] = measured.spread_rel;
@@ -231,11 +236,13 @@ static void measure_phase(struct calibrator *calibrator, enum calibrate_phase ph
             measure(calibrator, &calibrate_figures[i]);
 }
 
-/* Kernels that go on in the GPU's caches do more as they are than in grids that fill it: it can do
- * what the iteration was seen to do. */
+/* Kernels of a described workload that go on in the GPU's caches do more as they are than in grids
+ * that fill it: it can do what the iteration was seen to do. */
 static void raise_arithmetic(struct calibration *figures)
 {
-    for (unsigned i = 0; i < figures->run_count && figures->arithmetic_ips > 0.0; i++)
+    if (figures->work.workload != WORKLOAD_DESCRIBED || figures->arithmetic_ips <= 0.0)
+        return;
+    for (unsigned i = 0; i < figures->run_count; i++)
         figures->arithmetic_ips = fmax(figures->arithmetic_ips, figures->runs[i].ips);
 }
 

@@ -32,7 +32,7 @@ static double times_of(const struct effect *effect, const struct comparison *com
  * figures to compare. */
 static double rounds_wanted(const struct compare_row *row, const struct comparison *comparison)
 {
-    double rounds = fmin(rounds_at(row->base), rounds_at(row->change)), times = 2;
+    double rounds = fmin(rounds_at(row->base), rounds_at(row->change)), times = 1 + 1 / rounds;
     if (!row->has_throughput || !isfinite(row->throughput.below + row->throughput.above) ||
         row->verdict != EFFECT_UNSURE)
         return 0;

@@ -334,7 +334,7 @@ static void write_why(const struct search *search, size_t skipped, struct emit_c
         text_append(&text, " with a p99 surely below %s",
                     rate_time_text(1e3 * search->max_p99_us, limit, sizeof limit));
     if (best_is_unconverged(choice->point))
-        text_append(&text, "; unconverged, but surely more than all that is ok");
+        text_append(&text, "; unconverged, but surely more than those that are ok");
 }
 
 static enum status pick_best(struct search *search, struct emit_choice *choice)

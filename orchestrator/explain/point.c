@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "explain/calibration_json.h"
 #include "explain/steps.h"
 #include "orchestrator/calibrate/points.h"
 #include "orchestrator/plan/point.h"
@@ -46,12 +47,12 @@ static bool read_described(const json_t *header, const json_t *record, struct wo
 
 static bool has_calibration(const json_t *calibrations, const struct work *work)
 {
-    for (size_t i = 0; i < json_array_size(calibrations); i++) {
-        const json_t *of = json_object_get(json_array_get(calibrations, i), "work");
-        if ((uint64_t)json_integer_value(json_object_get(of, "steps_id")) == work->steps_id)
-            return true;
-    }
-    return false;
+    json_t *wanted = calibration_work_to_json(work);
+    bool found = false;
+    for (size_t i = 0; wanted && i < json_array_size(calibrations) && !found; i++)
+        found = json_equal(json_object_get(json_array_get(calibrations, i), "work"), wanted);
+    json_decref(wanted);
+    return found;
 }
 
 bool explain_point_known(const struct results *results, const json_t *record)

@@ -56,10 +56,24 @@ double best_high(const json_t *point)
     return best_value(point) * (1.0 + half_of(point));
 }
 
+/* Whether its interval has all that was seen: not where a worker stood still, or the throughput
+ * changed within the window, however narrow it is. */
+static bool is_steady(const json_t *point)
+{
+    const json_t *warning;
+    size_t index;
+    json_array_foreach(json_object_get(point, "warnings"), index, warning)
+    {
+        if (strcmp(text_at(warning, "kind"), "unsteady") == 0)
+            return false;
+    }
+    return !json_object_get(point, "stalled");
+}
+
 /* An unconverged open loop may not hold its rate. */
 static bool surely_does_more(const json_t *point, const json_t *other)
 {
-    return point_is_closed(point) && isfinite(number_at(point, "ci95_rel")) &&
+    return point_is_closed(point) && is_steady(point) && isfinite(number_at(point, "ci95_rel")) &&
            best_low(point) > best_high(other);
 }
 

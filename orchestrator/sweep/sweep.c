@@ -360,11 +360,12 @@ static int run(struct sweep *sweep)
     return result;
 }
 
-/* A whole number behind -t may be meant as threads, where no layout has a number of them. */
+/* A whole number behind -t may be meant as threads, where no layout and no program has a number of
+ * them. */
 static void notify_window(const struct invocation *invocation)
 {
     const struct options *options = invocation->options;
-    if (options->values[OPTION_LAYOUT].rank > 0)
+    if (options->values[OPTION_LAYOUT].rank > 0 || invocation->job->command)
         return;
     for (size_t i = 0; i < invocation->given_count; i++) {
         const struct given_option *given = &invocation->given[i];
@@ -374,7 +375,7 @@ static void notify_window(const struct invocation *invocation)
             given->text[strspn(given->text, "0123456789")])
             continue;
         snprintf(text, sizeof text,
-                 "windows of %ld s ('-t %lds' leaves out this notice); for %ld threads: -l "
+                 "windows of %ld s ('%lds' leaves out this notice); for %ld threads: -l "
                  "threads:%ld",
                  seconds, seconds, seconds, seconds);
         report_notice(text);

@@ -60,7 +60,7 @@ next() { closing | sed -E 's/^Next /     /' | sed -n "s|^ *\($MPSWEEP $1 .*\)|\1
   next emit | absent '--point' -
   next emit >paste
   expect 0 bash paste
-  grep -q '^point 1 (the highest throughput of the points that qualify; unconverged, but surely more than all that is ok)' out
+  grep -q '^point 1 (the highest throughput of the points that qualify; unconverged, but surely more than those that are ok)' out
   grep -q '^better, but not taken: point 2 (.*) is unconverged and may do less than one that is ok$' out
   # Rounded as in the table.
   jq -c '.ci95_rel = if .id == 1 then 0.56847 else .ci95_rel end' cut.jsonl >wide.jsonl

@@ -55,7 +55,7 @@ NAMED
   add '{"throughput_ips": 4000, "ci95_rel": 0.2, "status": "unconverged"}' \
     '{"throughput_ips": 4500, "ci95_rel": 0.4, "status": "unconverged"}'
   emit env d
-  chosen 'point 5 (the highest throughput of the points that qualify; unconverged, but surely more than all that is ok): hybrid 2×2, 4000 iterations/s'
+  chosen 'point 5 (the highest throughput of the points that qualify; unconverged, but surely more than those that are ok): hybrid 2×2, 4000 iterations/s'
   chosen 'better, but not taken: point 6 (hybrid 2×2, 4500 iterations/s) is unconverged and may do less than one that is ok'
   grep -q 'point 5 is unconverged: its figures are not certain' err
   # An open loop that is unconverged may not hold its rate; and the limit is for all.

@@ -355,9 +355,10 @@ P
   needs_gnuplot
   local name=$MPSWEEP_SOURCE_DIR/docs/results/h100-tune-150s-http-1.jsonl figure
   jq -c 'if .id == 118 then .rate.failed_ips = 2900 else . end' "$name" >look.jsonl
+  local -A note=([search]='Hollow ones may hold more than what is drawn' [throughput]='1 point was looked at in short, and may hold more')
   for figure in search throughput; do
     draws $figure look.jsonl
-    grep -qE 'Hollow ones may hold more than what is drawn|1 point was looked at in short, and may hold more' a.gp
+    grep -q "${note[$figure]}" a.gp
     draws $figure "$name"
     absent 'may hold more' a.gp
   done

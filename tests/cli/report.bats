@@ -74,7 +74,7 @@ row_of() {
   page "$RESULTS/h200-repeat-1.jsonl"
   # The best one that is ok has 573 iterations/s.
   holds '<h3>hybrid 16×2, ' '<strong>3918</strong> iterations/s' \
-    'Point 21, the highest throughput of the file; unconverged, but surely more than all that is ok.'
+    'Point 21, the highest throughput of the file; unconverged, but surely more than those that are ok.'
   grep '^<tr class="best"><td>21</td>' report.html
   absent 'not taken' report.html
 }

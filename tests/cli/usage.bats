@@ -415,7 +415,7 @@ mpsweep: 'k.job' line 4: arrival makes no difference here: it is for --rate" ]
 }
 
 @test "a window of a bare number without a layout is noted as that, not as threads" {
-  local notice="mpsweep: windows of 8 s ('-t 8s' leaves out this notice); for 8 threads: -l threads:8"
+  local notice="mpsweep: windows of 8 s ('8s' leaves out this notice); for 8 threads: -l threads:8"
   expect 0 "$MPSWEEP" sweep --device emulated -n -t 8
   [ "$(cat err)" = "$notice" ]
   for options in '-t 8s' '-t 1' '-t 8 -l threads:8' '-t 8 -q'; do

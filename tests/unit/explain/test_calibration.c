@@ -37,6 +37,7 @@ static struct calibration_record example(void)
                 .polled_graphs_per_s = 8.75,
                 .polled_calls_us = 9.25,
                 .arithmetic_ips = 9.5,
+                .kernels_ips = 9.75,
                 .h2d_bytes_per_s = 5.5e10,
                 .d2h_bytes_per_s = 11.5,
                 .both_bytes_per_s = 12.5,
@@ -492,6 +493,10 @@ static void test_loads_of_a_described_workload(void **state)
     assert_int_equal(room.steps[0].kind, STEP_COPY_IN);
     assert_int_equal(room.steps[1].kind, STEP_COPY_OUT);
     assert_int_equal(room.programs[0].check, WORKLOAD_CHECK_NO);
+
+    calibrate_kernels(&from, &room);
+    assert_int_equal(room.programs[0].count, 3);
+    assert_memory_equal(&room.steps[2], &mix.steps[5], sizeof room.steps[2]);
 
     /* Kernels of four iterations: 16 of 2 blocks are one of 32, and what fills the GPU is as it
      * was. */

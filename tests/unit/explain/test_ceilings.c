@@ -120,6 +120,42 @@ static void layouts_of_the_h200(void **state)
         check(&table[i].point, &h200, table[i].binding, table[i].ips, table[i].next, i);
 }
 
+/* Of a described workload: 4 ms of kernels, and 6 ms for which the host sleeps. */
+static void steps_of_the_host(void **state)
+{
+    (void)state;
+    struct calibration figures = {
+        .work = {.workload = WORKLOAD_DESCRIBED, .kernels = 40, .think_ns = 6000000},
+        .single_stream_ips = 100,
+        .kernels_ips = 250,
+        .process_launches_per_s = 1e6,
+        .cpus = 32,
+    };
+    struct explain_point point = {
+        .processes = 1, .threads = 16, .connections = 8, .work = figures.work};
+    struct ceilings ceilings;
+    /* After the kernels: a queue is free then. */
+    ceilings_compute(&point, &figures, &ceilings);
+    assert_float_equal(ceilings.ips[CEILING_QUEUES], 8 * 250, 1e-6);
+    /* Half of it beside them; and all of it. */
+    figures.single_stream_ips = 1e3 / 7;
+    ceilings_compute(&point, &figures, &ceilings);
+    assert_float_equal(ceilings.ips[CEILING_QUEUES], 8 * 250, 1e-6);
+    assert_float_equal(ceiling_host_steps_s(&point.work, &figures), 3e-3, 1e-9);
+    figures.single_stream_ips = 250;
+    assert_float_equal(ceiling_host_steps_s(&point.work, &figures), 0, 1e-9);
+    /* No more than there is: the rest is launches and waiting. */
+    figures.single_stream_ips = 10;
+    assert_float_equal(ceiling_host_steps_s(&point.work, &figures), 6e-3, 1e-9);
+    /* Not known. */
+    figures.kernels_ips = 0;
+    assert_float_equal(ceiling_host_steps_s(&point.work, &figures), 0, 1e-9);
+    /* One kernel leaves its queue as it starts. */
+    point.work.kernels = 1;
+    ceilings_compute(&point, &figures, &ceilings);
+    assert_true(ceilings.ips[CEILING_QUEUES] == 0);
+}
+
 /* A machine with one low figure each time: that one binds. */
 static void each_figure_can_bind(void **state)
 {
@@ -388,6 +424,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layouts_of_the_h200),
         cmocka_unit_test(each_figure_can_bind),
+        cmocka_unit_test(steps_of_the_host),
         cmocka_unit_test(a_thread_that_polls_need_not_wake_up),
         cmocka_unit_test(thread_caps),
         cmocka_unit_test(copies_both_ways_are_named_only_where_they_matter),

@@ -151,9 +151,8 @@ static void published_calibrations_predict_their_points(void **state)
         /* Pageable memory: seven; 44 threads of graphs that sleep; three threads that share queues.
          * This set did not help to make the model. */
         {"h200-random-e.jsonl", 84, 9},
-        /* Of described workloads: two threads with kernels of milliseconds, which fill the GPU; and
-         * pageable memory. It did not help to make the model. */
-        {"h200-described-b.jsonl", 84, 5},
+        /* Of described workloads: pageable memory, and 40 processes on 16 CPUs. */
+        {"h200-described.jsonl", 84, 5},
         /* 256 threads over MPS with graphs. */
         {"h200-x2-tune.jsonl", 17, 1},
     };
