@@ -255,6 +255,14 @@ about 26 rounds should decide on 1 unsure: repeat both sweeps with --rounds 26, 
   mpsweep sweep --layout threads:1-3 --rounds 26 -o base-26-rounds.jsonl
   mpsweep sweep --layout threads:1-3 --rounds 26 -o new-26-rounds.jsonl
 0 worse, 0 better, 1 same, 2 unsure" ]
+  # Of many rounds a few more may do.
+  local many
+  many='{threads: 1, throughput_ips: $ips, ci95_rel: 0.003,
+    rounds: [range(60) | {throughput_ips: ($ips * (1 + 0.008 * (. % 5 - 2)))}]}'
+  jq -nc --argjson ips 1000 "$many" | file base-5-rounds.jsonl "$options"
+  jq -nc --argjson ips 976.8 "$many" | file new.jsonl "$options"
+  expect 0 "$MPSWEEP" compare base-5-rounds.jsonl new.jsonl
+  grep -qE '^about (6[1-9]|[7-9][0-9]) rounds should decide on 1 unsure' out
   # Such rounds with such an interval do; nothing is left to do.
   printf '%s\n' '{"threads": 1}' '{"threads": 3}' | file base.jsonl "$options"
   printf '%s\n' '{"threads": 1, "throughput_ips": 950}' '{"threads": 3}' | file new.jsonl "$options"

@@ -58,6 +58,16 @@ NAMED
   chosen 'point 5 (the highest throughput of the points that qualify; unconverged, but surely more than those that are ok): hybrid 2×2, 4000 iterations/s'
   chosen 'better, but not taken: point 6 (hybrid 2×2, 4500 iterations/s) is unconverged and may do less than one that is ok'
   grep -q 'point 5 is unconverged: its figures are not certain' err
+  # However narrow its interval is, of one that stood still, or changed, it does not have all.
+  local seen
+  for seen in '"stalled": {"process": 0, "thread": 1, "seconds": 1.5}' '"warnings": [{"kind": "unsteady", "text": "x"}]'; do
+    write_results
+    add "{\"throughput_ips\": 4000, \"ci95_rel\": 0.01, \"status\": \"unconverged\", $seen}"
+    rm -rf d
+    emit env d
+    chosen 'better, but not taken: point 5 (hybrid 2×2, 4000 iterations/s) is unconverged'
+  done
+  rm -rf d
   # An open loop that is unconverged may not hold its rate; and the limit is for all.
   write_results
   add '{"throughput_ips": 5000, "ci95_rel": 0.01, "status": "unconverged", "rate": {"offered_ips": 5000, "saturated": false}}' \
