@@ -57,14 +57,16 @@ double best_high(const json_t *point)
 }
 
 /* Whether its interval has all that was seen: not where a worker stood still, or the throughput
- * changed within the window, however narrow it is. */
+ * changed within the window without settling (what was left out of the window is no part of it),
+ * however narrow it is. */
 static bool is_steady(const json_t *point)
 {
+    bool settled = number_at(json_object_get(point, "interval"), "steady_from_s") > 0.0;
     const json_t *warning;
     size_t index;
     json_array_foreach(json_object_get(point, "warnings"), index, warning)
     {
-        if (strcmp(text_at(warning, "kind"), "unsteady") == 0)
+        if (strcmp(text_at(warning, "kind"), "unsteady") == 0 && !settled)
             return false;
     }
     return !json_object_get(point, "stalled");
