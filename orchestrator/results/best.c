@@ -57,7 +57,7 @@ double best_high(const json_t *point)
 }
 
 /* Whether its interval has all that was seen: not where a worker stood still, or the throughput
- * changed within the window without settling (what was left out of the window is no part of it),
+ * changed within the window without settling (it does not have what was left out of the window),
  * however narrow it is. */
 static bool is_steady(const json_t *point)
 {
