@@ -56,9 +56,9 @@ double best_high(const json_t *point)
     return best_value(point) * (1.0 + half_of(point));
 }
 
-/* Whether its interval has all that was seen: not where a worker stood still, or the throughput
- * changed within the window without settling (it does not have what was left out of the window),
- * however narrow it is. */
+/* Whether its interval shows all that was seen, which it does not, however narrow, where a worker
+ * stood still, or the throughput changed within the window and did not settle. A settled transient
+ * was left out of the window. */
 static bool is_steady(const json_t *point)
 {
     bool settled = number_at(json_object_get(point, "interval"), "steady_from_s") > 0.0;
