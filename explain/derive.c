@@ -6,6 +6,9 @@
 /* Less than this share of what fewer threads copy is more than chance. */
 #define LESS 0.97
 
+/* Of what as many threads would do that one alone shows: they do not hold each other up. */
+#define UNDISTURBED 0.9
+
 const struct calibration_run *derive_run(const struct calibration *calibration,
                                          const struct calibration_run *like)
 {
@@ -48,19 +51,25 @@ static void take(const struct calibration_run *run, double *ips, double *cpu_us,
         *calls_us = run->calls_us;
 }
 
-/* What one process does with pageable copies that wait, from whatever number of threads does most.
- */
+/* What one process does with pageable copies that wait, from whatever number of threads does most;
+ * 0 where these do not hold each other up: more of them might do more. */
 static double most_waiting(const struct calibration *calibration, bool graph)
 {
+    const struct calibration_run *one =
+        alone(calibration, MEMORY_PAGEABLE, graph ? LAUNCH_GRAPH : LAUNCH_STREAM, SCHEDULE_AUTO);
     double most = 0.0;
+    bool held_up = false;
     for (unsigned i = 0; i < calibration->run_count; i++) {
         const struct calibration_run *run = &calibration->runs[i];
         bool waits = graph ? run->launch == LAUNCH_GRAPH
                            : run->launch == LAUNCH_STREAM && run->sync == SYNC_NONE;
         if (run->processes == 1 && run->threads > 1 && run->memory == MEMORY_PAGEABLE && waits)
-            most = fmax(most, run->ips);
+            if (run->ips > most) {
+                most = run->ips;
+                held_up = !one || most < UNDISTURBED * run->threads * one->ips;
+            }
     }
-    return most;
+    return held_up ? most : 0.0;
 }
 
 /* The smallest crowd of threads with a queue each. */

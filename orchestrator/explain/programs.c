@@ -346,7 +346,7 @@ static struct finding print_findings(FILE *out, const struct programs *programs,
     return best;
 }
 
-void explain_print_programs(FILE *out, const json_t *header, const json_t *points)
+void explain_print_programs(FILE *out, json_t *header, const json_t *points)
 {
     const struct programs programs = programs_of(header, points);
     const json_t **ordered = calloc(json_array_size(points) + 1, sizeof *ordered);
@@ -355,17 +355,18 @@ void explain_print_programs(FILE *out, const json_t *header, const json_t *point
         if (is_program(json_array_get(points, i)))
             ordered[count++] = json_array_get(points, i);
     struct finding best = {.point = NULL};
+    table_print_heading(out, header, points);
     if (ordered)
         best = print_findings(out, &programs, ordered, count);
     else
         fputs("out of memory for the points\n", out);
     free(ordered);
     print_remedy(out, &programs, &best);
-    fputs(
-        "\nCeilings and predictions take a calibration, which 'mpsweep sweep --calibrate' makes of a "
-        "described workload;\n'mpsweep record' describes a program's, and 'mpsweep trace' shows "
-        "calls and kernels.\n",
-        out);
+    fputs("\nCeilings and predictions take a calibration, which 'mpsweep sweep --calibrate' makes "
+          "of a "
+          "described workload;\n'mpsweep record' describes a program's, and 'mpsweep trace' shows "
+          "calls and kernels.\n",
+          out);
 }
 
 /* -- as JSON ----------------------------------------------------------------------------------- */

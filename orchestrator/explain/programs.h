@@ -15,7 +15,7 @@
 bool explain_has_programs(const json_t *points);
 
 /* One paragraph for each such point, and what would help the best of them. */
-void explain_print_programs(FILE *out, const json_t *header, const json_t *points);
+void explain_print_programs(FILE *out, json_t *header, const json_t *points);
 
 /* The same as an array, docs/results-format.md. NULL: out of memory. */
 json_t *explain_programs_json(const json_t *header, const json_t *points);

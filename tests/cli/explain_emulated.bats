@@ -32,6 +32,7 @@ MEASURE=(--device emulated --duration 0.1 --max-duration 3 --warmup 0.05 --preci
   cp r.jsonl before
   expect 0 "$MPSWEEP" explain r.jsonl
   grep -q "^Ceilings and predictions take a calibration, which 'mpsweep sweep --calibrate' makes of a described" out
+  grep -q '^EMULATED GPU: ' out
   cmp before r.jsonl
   expect 0 "${sweep[@]}" -o r.jsonl --resume --calibrate
   jq -s -e 'map(select(.type == "calibration").work) | length == 2 and .[0].steps_id != .[1].steps_id

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "explain/calibration_json.h"
+#include "explain/derive.h"
 #include "orchestrator/calibrate/points.h"
 
 static struct calibration_record example(void)
@@ -521,6 +522,36 @@ static void test_loads_of_a_described_workload(void **state)
     assert_int_equal(room.steps[2].count, 3);
 }
 
+static void test_copies_that_hold_none_up(void **state)
+{
+    (void)state;
+    struct calibration figures = {
+        .runs = {{.processes = 1,
+                  .threads = 1,
+                  .streams = 1,
+                  .memory = MEMORY_PAGEABLE,
+                  .sync = SYNC_STREAM,
+                  .ips = 100},
+                 {.processes = 1,
+                  .threads = 8,
+                  .streams = 1,
+                  .memory = MEMORY_PAGEABLE,
+                  .sync = SYNC_NONE,
+                  .ips = 400}},
+        .run_count = 2,
+    };
+    derive_figures(&figures);
+    assert_float_equal(figures.process_unsynced_ips, 400, 1e-9);
+    /* As much as eight that have nothing to do with each other: that is not a ceiling. */
+    figures.runs[1].ips = 790;
+    derive_figures(&figures);
+    assert_float_equal(figures.process_unsynced_ips, 0, 1e-9);
+    /* Without one alone it is not known. */
+    figures.runs[0].memory = MEMORY_PINNED;
+    derive_figures(&figures);
+    assert_float_equal(figures.process_unsynced_ips, 790, 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -536,6 +567,7 @@ int main(void)
         cmocka_unit_test(test_other_loads),
         cmocka_unit_test(test_a_described_workload),
         cmocka_unit_test(test_loads_of_a_described_workload),
+        cmocka_unit_test(test_copies_that_hold_none_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
