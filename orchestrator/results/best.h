@@ -23,8 +23,8 @@ double best_high(const json_t *point);
 
 /*
  * The best of an array of measured points, borrowed; NULL: it is empty. It is the one that does
- * most of those that are ok. If unconverged points of a closed loop, steady and without a stall, have
- * their whole interval above that of this one, it is the one that does most of them: no point does more than the best for
- * certain. Where none is ok it is the one that does most.
+ * most of those that are ok. If unconverged points of a closed loop, steady and without a stall,
+ * have their whole interval above that of this one, it is the one that does most of them: no point
+ * does more than the best for certain. Where none is ok it is the one that does most.
  */
 json_t *best_of(const json_t *points);
