@@ -9,7 +9,7 @@
 #define FEWEST_MARKS 4
 #define SLOW_NS (2 * NS_PER_S)
 /* And it must last: a library that tries out its kernels repeats itself as well, but without new
- * input. */
+ * input; and what only copies may do so before its first launch. */
 #define LASTING_NS NS_PER_S
 #define LASTING_WITHOUT_INPUT_NS (4 * NS_PER_S)
 /* Iterations vary where none of that has come about for that long. A few must be seen, and where
@@ -163,11 +163,8 @@ static unsigned find_candidate(struct period *period, unsigned *marks)
         double match = *marks ? match_of(period, length, *marks) : 0;
         if (match < ALIKE)
             continue;
-        struct mark iteration = iteration_of(period, length, 0);
-        if (mark_has_work(&iteration)) {
-            period->match = match;
-            return length;
-        }
+        period->match = match;
+        return length;
     }
     return 0;
 }
@@ -254,7 +251,8 @@ static bool find_varying(struct period *period, uint64_t for_ns)
 /* For how long what seems to be the period must have lasted. */
 static uint64_t lasting(const struct period *period)
 {
-    bool sure = period->first.copies_in || is_known(period, &period->first, period->candidate);
+    bool serves = mark_has_launch(&period->first) && period->first.copies_in;
+    bool sure = serves || is_known(period, &period->first, period->candidate);
     return sure ? LASTING_NS : LASTING_WITHOUT_INPUT_NS;
 }
 

@@ -21,7 +21,7 @@ struct mark {
 };
 
 /* Whether anything was launched since the mark before. */
-static inline bool mark_has_work(const struct mark *mark)
+static inline bool mark_has_launch(const struct mark *mark)
 {
     return mark->launches || mark->graphs;
 }

@@ -65,7 +65,7 @@ static struct {
     struct tick tick;
     unsigned known_calls;
     bool open, whole;
-    _Atomic bool over;
+    _Atomic bool over, launched; /* whether any thread has launched anything */
     struct watcher process;
     pthread_mutex_t mutex;
     struct watcher *threads; /* so that they are reachable to the end */
@@ -171,14 +171,20 @@ static void append_count(struct text *text, enum call_kind kind, uint64_t count,
         text_append(text, " of %llu bytes", (unsigned long long)bytes);
 }
 
+static bool has_launched(void)
+{
+    return atomic_load_explicit(&observer.launched, memory_order_relaxed);
+}
+
 static void note_calls(const struct watcher *watcher)
 {
     char line[SHM_OBSERVER_WORDS] = "";
     struct text text = {.at = line, .size = sizeof line};
     for (int kind = CALL_LAUNCH; kind < CALL_KINDS; kind++)
         append_count(&text, (enum call_kind)kind, watcher->calls[kind], 0);
-    bool launched = watcher->calls[CALL_LAUNCH] > 0 || watcher->calls[CALL_GRAPH] > 0;
-    note(launched ? SHM_OBSERVED_CALLS : SHM_OBSERVED_NO_LAUNCH, line);
+    bool works = has_launched() || watcher->calls[CALL_COPY_OUT] > 0 ||
+                 watcher->calls[CALL_COPY_OUT_WAIT] > 0;
+    note(works ? SHM_OBSERVED_CALLS : SHM_OBSERVED_NO_WORK, line);
 }
 
 static void note_iteration(const struct watcher *watcher)
@@ -341,6 +347,12 @@ static bool may_end(const struct watcher *watcher, enum call_kind kind)
     return waits ? is_wait(kind) : kind == watcher->stands;
 }
 
+/* Results of a program that launches nothing are what it copies out. */
+static bool has_work(const struct mark *since)
+{
+    return mark_has_launch(since) || (!has_launched() && since->copies_out > 0);
+}
+
 static bool is_mark(struct watcher *watcher, const struct call *call)
 {
     switch (observer.tick.kind) {
@@ -358,7 +370,7 @@ static bool is_mark(struct watcher *watcher, const struct call *call)
     }
     if (!may_end(watcher, call->kind))
         return false;
-    if (mark_has_work(&thread.since) || mark_has_work(&watcher->since))
+    if (has_work(&thread.since) || has_work(&watcher->since))
         return true;
     watcher->idle += ++thread.idle > IDLE_IN_A_ROW;
     return false;
@@ -394,17 +406,19 @@ static void count(struct watcher *watcher, const struct call *call)
 {
     enum call_kind kind = call->kind;
     struct mark *since = since_of(watcher);
+    bool launches = kind == CALL_LAUNCH || kind == CALL_GRAPH;
     watcher->calls[kind]++;
     if (watcher->wait_ns == 0)
         watcher->wait_ns = clock_now_ns();
     if (observer.tick.kind == TICK_AUTO)
         look_for_waits(watcher, kind);
-    /* While it loads code it tries things out, or is not warm. */
-    if (kind == CALL_LOAD && !watcher->period.length)
+    /* While it loads code it tries things out, or is not warm; before it launches anything, too. */
+    if ((kind == CALL_LOAD || (launches && !has_launched())) && !watcher->period.length)
         period_begin(&watcher->period, observer.known_calls);
     since->launches += kind == CALL_LAUNCH;
     since->graphs += kind == CALL_GRAPH;
-    if (kind == CALL_LAUNCH || kind == CALL_GRAPH) {
+    if (launches) {
+        atomic_store_explicit(&observer.launched, true, memory_order_relaxed);
         if (!observer.whole && !thread.counted)
             atomic_fetch_add(&record()->observer.threads, 1);
         thread.counted = true;

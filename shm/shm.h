@@ -156,7 +156,7 @@ enum shm_observed {
     SHM_OBSERVED_NOT,       /* it cannot observe: the words give the reason */
     SHM_OBSERVED_CALLS,     /* no iteration yet: what the program has called */
     SHM_OBSERVED_ITERATION, /* what it takes for one */
-    SHM_OBSERVED_NO_LAUNCH, /* as SHM_OBSERVED_CALLS, and no launch is among them */
+    SHM_OBSERVED_NO_WORK,   /* as SHM_OBSERVED_CALLS, and no launch or copy out is among them */
 };
 
 #define SHM_OBSERVER_WORDS 256

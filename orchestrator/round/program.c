@@ -131,11 +131,11 @@ static enum status blame_observed(const struct round *round, unsigned process, d
         return blame(round, process, STATUS_WORKER,
                      "reported no iterations within %.3g s, and they cannot be observed: %s",
                      seconds, words);
-    if (state == SHM_OBSERVED_NO_LAUNCH)
+    if (state == SHM_OBSERVED_NO_WORK)
         return blame(round, process, STATUS_WORKER,
-                     "launched nothing within %.3g s (it made %s), and without a launch no "
-                     "iteration is found: let it report them (mpsweep.iteration() in Python, "
-                     "mpsweep_begin() and mpsweep_end() in C)",
+                     "launched nothing and copied nothing out within %.3g s (it made %s), and "
+                     "without these no iteration is found: let it report them "
+                     "(mpsweep.iteration() in Python, mpsweep_begin() and mpsweep_end() in C)",
                      seconds, words);
     if (state == SHM_OBSERVED_CALLS)
         return blame(round, process, STATUS_WORKER,

@@ -135,8 +135,15 @@ serves_the_rate() {
   points 'all(.error | test("^process 1 \\(unaware\\) repeated nothing that could be an iteration within .* s \\(it made [0-9]+ launches, [0-9]+ waits, "))' r.jsonl
   observe 2 -l processes:2 --timeout 3 --tick kernel:nonesuch -- "$UNAWARE"
   points 'all(.error | test("repeated nothing that could be an iteration"))' r.jsonl
-  observe 2 -l threads:1 --timeout 3 -- "$MPSWEEP_BUILD_DIR/tests/fakes/silent_gpu_program" in:1000 out:1000 sync
-  points 'all(.error | test("launched nothing within .* s \\(it made [0-9]+ waits, [0-9]+ cop.*let it report them"))' r.jsonl
+  observe 2 -l threads:1 --timeout 3 -- "$MPSWEEP_BUILD_DIR/tests/fakes/silent_gpu_program" in:1000 sync
+  points 'all(.error | test("launched nothing and copied nothing out within .* s \\(it made [0-9]+ waits, [0-9]+ cop.*let it report them"))' r.jsonl
+}
+
+@test "a program that launches nothing has iterations of what it copies out" {
+  observe 0 -l threads:1 -- "$MPSWEEP_BUILD_DIR/tests/fakes/silent_gpu_program" in:1000 out:2000 sync
+  takes "1 wait, 1 copy in of 1000 bytes, 1 copy out of 2000 bytes"
+  observe 0 -l threads:1 --tick copy-out -- "$MPSWEEP_BUILD_DIR/tests/fakes/silent_gpu_program" out:2000 sync
+  takes "1 copy out of 2000 bytes"
 }
 
 @test "programs that end, hang or change while they are measured" {
