@@ -62,10 +62,15 @@ void bind_topology_free(struct bind_topology *topology); /* NULL is fine */
  * other while a third CPU idles, for as long as the point runs: a spinning wait never gives its CPU
  * away, and the scheduler may not mend it. Over the whole set, it can.
  *
+ * threads: 0, or how many workers each process of a program has. A program has threads and processes
+ * of its own beside them, so that each process gets an equal number of whole cores, as many as there
+ * are, which its workers divide; where there are fewer cores than workers, it is as above.
+ *
  * STATUS_USAGE if a worker's GPU is not one of the topology's.
  */
 enum status bind_plan(const struct bind_topology *topology, enum bind_policy policy,
-                      const unsigned *gpu_of, unsigned workers, uint64_t (*masks)[BIND_WORDS]);
+                      const unsigned *gpu_of, unsigned workers, unsigned threads,
+                      uint64_t (*masks)[BIND_WORDS]);
 
 /* For the threads that a process of the GPU has beside its workers (main, the driver's helpers):
  * the whole near set for BIND_NEAR, all allowed CPUs otherwise. */

@@ -35,13 +35,6 @@ static uint64_t bit(unsigned gpu)
     return UINT64_C(1) << gpu;
 }
 
-static hwloc_obj_t core_of(hwloc_topology_t topology, unsigned cpu)
-{
-    hwloc_obj_t pu = hwloc_get_pu_obj_by_os_index(topology, cpu);
-    hwloc_obj_t core = hwloc_get_ancestor_obj_by_type(topology, HWLOC_OBJ_CORE, pu);
-    return core ? core : pu;
-}
-
 /* All allowed cores, and the class of each. GPUs without workers take no part. */
 static enum status classify(struct division *d)
 {
@@ -55,7 +48,7 @@ static enum status classify(struct division *d)
     enum status status =
         bind_order(t, t->allowed, d->policy == BIND_SCATTER, d->cores, &d->core_count);
     for (unsigned i = 0; i < d->core_count && status == STATUS_OK; i++) {
-        hwloc_obj_t core = core_of(t->topology, d->cores[i]);
+        hwloc_obj_t core = bind_core_of(t->topology, d->cores[i]);
         uint64_t gpus = 0;
         for (unsigned gpu = 0; gpu < t->gpus; gpu++)
             if (d->workers[gpu] &&
@@ -146,7 +139,7 @@ static void choose(struct division *d, hwloc_bitmap_t *own)
         if (gpu == t->gpus)
             continue;
         class->given[gpu]--;
-        hwloc_bitmap_or(own[gpu], own[gpu], core_of(t->topology, d->cores[i])->cpuset);
+        hwloc_bitmap_or(own[gpu], own[gpu], bind_core_of(t->topology, d->cores[i])->cpuset);
     }
     for (unsigned gpu = 0; gpu < t->gpus; gpu++)
         hwloc_bitmap_and(own[gpu], own[gpu], bind_set_of(t, d->policy, gpu));

@@ -54,5 +54,8 @@ unsigned bind_nodes_usable(hwloc_topology_t topology);
 /* Objects of the type, 0 where the machine has no such level. */
 unsigned bind_count_of(hwloc_topology_t topology, hwloc_obj_type_t type);
 
+/* The core of a CPU; where a machine hides cores, the CPU. */
+hwloc_obj_t bind_core_of(hwloc_topology_t topology, unsigned cpu);
+
 /* Cores that have a CPU of the set. */
 unsigned bind_cores_in(hwloc_topology_t topology, hwloc_const_bitmap_t cpus);

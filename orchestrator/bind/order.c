@@ -25,6 +25,13 @@ unsigned bind_cores_in(hwloc_topology_t topology, hwloc_const_bitmap_t cpus)
     return count;
 }
 
+hwloc_obj_t bind_core_of(hwloc_topology_t topology, unsigned cpu)
+{
+    hwloc_obj_t pu = hwloc_get_pu_obj_by_os_index(topology, cpu);
+    hwloc_obj_t core = hwloc_get_ancestor_obj_by_type(topology, HWLOC_OBJ_CORE, pu);
+    return core ? core : pu;
+}
+
 /* The core's nth hardware thread within cpus, -1 if it has fewer. */
 static int nth_thread(hwloc_obj_t core, hwloc_const_bitmap_t cpus, unsigned nth)
 {

@@ -25,7 +25,9 @@ static enum status set_places(const struct round *round)
     }
     for (unsigned i = 0; i < threads; i++)
         gpu_of[i] = point_gpu_of(point, i / point->threads);
-    enum status status = bind_plan(session->topology, point->bind, gpu_of, threads, masks);
+    unsigned together = point_is_program(point) ? point->threads : 0;
+    enum status status =
+        bind_plan(session->topology, point->bind, gpu_of, threads, together, masks);
     for (unsigned i = 0; i < point_workers(point) && status == STATUS_OK; i++) {
         struct shm_slot *slot = round_slot(round, i);
         memcpy(slot->cpus, masks[i / streams], sizeof slot->cpus);

@@ -30,7 +30,7 @@ static enum status find_share(const struct tune *tune, uint64_t share[BIND_WORDS
     for (unsigned i = 0; i < workers && status == STATUS_OK; i++)
         gpu_of[i] = i % gpus;
     if (status == STATUS_OK)
-        status = bind_plan(topology, BIND_NEAR, gpu_of, workers, masks);
+        status = bind_plan(topology, BIND_NEAR, gpu_of, workers, 0, masks);
     memset(share, 0, BIND_WORDS * sizeof *share);
     for (unsigned i = 0; i < workers && status == STATUS_OK; i += gpus)
         for (unsigned word = 0; word < BIND_WORDS; word++)

@@ -111,7 +111,7 @@ unsigned rig_plan(const struct bind_topology *t, enum bind_policy policy, unsign
     for (unsigned i = 0; i < workers; i++)
         rig_gpu_of[i] = i / threads % gpus;
     memset(rig_masks, 0xa5, sizeof rig_masks);
-    assert_int_equal(bind_plan(t, policy, rig_gpu_of, workers, rig_masks), STATUS_OK);
+    assert_int_equal(bind_plan(t, policy, rig_gpu_of, workers, 0, rig_masks), STATUS_OK);
     return workers;
 }
 

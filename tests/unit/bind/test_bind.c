@@ -47,15 +47,15 @@ static struct bind_topology *synthetic(const char *description, const char *allo
     return topology;
 }
 
-/* The plan as text: "0|8|1". */
-static const char *plan(const struct bind_topology *topology, enum bind_policy policy,
-                        unsigned workers)
+/* The plan as text: "0|8|1". threads: of a program's process. */
+static const char *plan_of(const struct bind_topology *topology, enum bind_policy policy,
+                           unsigned workers, unsigned threads)
 {
     static char text[4096];
     static uint64_t masks[MAX_WORKERS + 1][BIND_WORDS];
     assert_true(workers <= MAX_WORKERS);
     memset(masks, 0xa5, sizeof masks);
-    assert_int_equal(bind_plan(topology, policy, NULL, workers, masks), STATUS_OK);
+    assert_int_equal(bind_plan(topology, policy, NULL, workers, threads, masks), STATUS_OK);
     text[0] = '\0';
     for (unsigned i = 0; i < workers; i++) {
         char one[256];
@@ -67,6 +67,12 @@ static const char *plan(const struct bind_topology *topology, enum bind_policy p
     for (size_t i = 0; i < BIND_WORDS; i++)
         assert_true(masks[workers][i] == UINT64_C(0xa5a5a5a5a5a5a5a5));
     return text;
+}
+
+static const char *plan(const struct bind_topology *topology, enum bind_policy policy,
+                        unsigned workers)
+{
+    return plan_of(topology, policy, workers, 0);
 }
 
 static const char *process_cpus(const struct bind_topology *topology, enum bind_policy policy)
@@ -148,6 +154,32 @@ static void scatter_goes_on_where_parts_are_uneven(void **state)
     bind_topology_free(t);
 }
 
+static void processes_of_a_program_divide_whole_cores(void **state)
+{
+    (void)state;
+    struct bind_topology *t = load(TWO_PACKAGES, GPU_1, NULL);
+    assert_string_equal(plan_of(t, BIND_NEAR, 1, 1), "4-7,12-15");
+    assert_string_equal(plan_of(t, BIND_NEAR, 2, 1), "4-5,12-13|6-7,14-15");
+    assert_string_equal(plan_of(t, BIND_NEAR, 3, 1), "4,12|5,13|6,14");
+    /* Threads divide the cores of their process. */
+    assert_string_equal(plan_of(t, BIND_NEAR, 2, 2), "4-5,12-13|6-7,14-15");
+    assert_string_equal(plan_of(t, BIND_NEAR, 3, 3), "4,12|5,13|6-7,14-15");
+    assert_string_equal(plan_of(t, BIND_NEAR, 4, 2), "4,12|5,13|6,14|7,15");
+    /* Without a core for each of its workers it is as with any others. */
+    assert_string_equal(plan_of(t, BIND_NEAR, 6, 2), plan(t, BIND_NEAR, 6));
+    assert_string_equal(plan_of(t, BIND_NEAR, 5, 1), "4|5|6|7|12");
+    assert_string_equal(plan_of(t, BIND_NEAR, 9, 3), plan(t, BIND_NEAR, 9));
+    /* Scattered ones begin where others do. */
+    assert_string_equal(plan_of(t, BIND_SCATTER, 2, 1), "0-3,8-11|4-7,12-15");
+    assert_string_equal(plan_of(t, BIND_NONE, 2, 1), "none|none");
+    bind_topology_free(t);
+    /* Only what may be used of a core. */
+    t = load(TWO_PACKAGES, GPU_0, "0-2,8");
+    assert_string_equal(plan_of(t, BIND_NEAR, 1, 1), "0-2,8");
+    assert_string_equal(plan_of(t, BIND_NEAR, 2, 1), "0,8|1");
+    bind_topology_free(t);
+}
+
 static void none_binds_nothing(void **state)
 {
     (void)state;
@@ -155,7 +187,7 @@ static void none_binds_nothing(void **state)
     assert_string_equal(plan(t, BIND_NONE, 2), "none|none");
     assert_string_equal(process_cpus(t, BIND_NONE), "0-15");
     assert_string_equal(describe(t, BIND_NONE), "not bound: CPUs 0-15 (8 cores, 16 threads)");
-    assert_int_equal(bind_plan(t, BIND_NEAR, NULL, 0, NULL), STATUS_OK);
+    assert_int_equal(bind_plan(t, BIND_NEAR, NULL, 0, 0, NULL), STATUS_OK);
     bind_topology_free(t);
 }
 
@@ -328,6 +360,7 @@ int main(void)
         cmocka_unit_test(scatter_takes_packages_in_turn),
         cmocka_unit_test(scatter_takes_caches_in_turn),
         cmocka_unit_test(scatter_goes_on_where_parts_are_uneven),
+        cmocka_unit_test(processes_of_a_program_divide_whole_cores),
         cmocka_unit_test(none_binds_nothing),
         cmocka_unit_test(only_allowed_cpus_are_used),
         cmocka_unit_test(near_falls_back_where_none_near_is_allowed),

@@ -175,11 +175,11 @@ static void idle_gpus_take_nothing(void **state)
     unsigned workers = 30;
     for (unsigned i = 0; i < workers; i++)
         rig_gpu_of[i] = 0;
-    assert_int_equal(bind_plan(one, BIND_NEAR, NULL, workers, rig_masks), STATUS_OK);
+    assert_int_equal(bind_plan(one, BIND_NEAR, NULL, workers, 0, rig_masks), STATUS_OK);
     rig_add_gpu(one, BIND_NEAR, 0, workers, alone, sizeof alone);
     for (unsigned i = 0; i < workers; i++)
         rig_gpu_of[i] = 1;
-    assert_int_equal(bind_plan(all, BIND_NEAR, rig_gpu_of, workers, rig_masks), STATUS_OK);
+    assert_int_equal(bind_plan(all, BIND_NEAR, rig_gpu_of, workers, 0, rig_masks), STATUS_OK);
     rig_add_gpu(all, BIND_NEAR, 1, workers, beside, sizeof beside);
     assert_string_equal(alone, "0..29@0");
     assert_string_equal(beside, alone);
@@ -195,7 +195,7 @@ static void uneven_needs_are_met(void **state)
     struct bind_topology *t = rig_load("dgx-h100", "01", NULL);
     for (unsigned i = 0; i < 50; i++)
         rig_gpu_of[i] = i % 10 == 0 ? 0 : 1;
-    assert_int_equal(bind_plan(t, BIND_NEAR, rig_gpu_of, 50, rig_masks), STATUS_OK);
+    assert_int_equal(bind_plan(t, BIND_NEAR, rig_gpu_of, 50, 0, rig_masks), STATUS_OK);
     rig_add_gpu(t, BIND_NEAR, 0, 50, text, sizeof text);
     rig_add(text, sizeof text, " ");
     rig_add_gpu(t, BIND_NEAR, 1, 50, text, sizeof text);
@@ -208,7 +208,7 @@ static void wrong_gpus_are_refused(void **state)
     (void)state;
     struct bind_topology *t = rig_load("vm", "01", NULL);
     const unsigned third = 2;
-    assert_int_equal(bind_plan(t, BIND_NEAR, &third, 1, rig_masks), STATUS_USAGE);
+    assert_int_equal(bind_plan(t, BIND_NEAR, &third, 1, 0, rig_masks), STATUS_USAGE);
     assert_string_equal(status_text(), "worker 0 is for GPU 2 of 2");
     bind_topology_free(t);
     t = NULL;
