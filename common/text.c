@@ -130,6 +130,32 @@ bool text_size_shift(const char *unit, unsigned *shift)
     return true;
 }
 
+const char *text_size_fault(const char *text, char *out, size_t size)
+{
+    static const char units[] = "\0KMGT";
+    size_t digits = strspn(text, "0123456789."), unit;
+    const char *behind = text + digits, letter[2] = {*behind};
+    char *end;
+    double value = strtod(text, &end);
+    unsigned shift;
+    bool byte = *behind && strcasecmp(behind + 1, "B") == 0;
+    bool decimals = memchr(text, '.', digits) != NULL;
+    *out = '\0';
+    if (digits == 0 || end != behind || !(byte || decimals) ||
+        !text_size_shift(byte ? letter : behind, &shift) || shift > 30)
+        return out;
+    for (unit = shift / 10; unit > 0 && value != floor(value); unit--)
+        value *= 1024;
+    if (value != floor(value) || value >= 1e15)
+        snprintf(out, size, "a size has no decimals");
+    else if (byte)
+        snprintf(out, size, "%s may mean powers of 1000: write %.0f%.1s for those of 1024", behind,
+                 value, units + unit);
+    else
+        snprintf(out, size, "a size has no decimals: write %.0f%.1s", value, units + unit);
+    return out;
+}
+
 const char *text_number(double value, char *out, size_t size)
 {
     int decimals = value >= 1000 ? 0 : value >= 100 ? 1 : value >= 10 ? 2 : 3;

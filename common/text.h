@@ -61,6 +61,10 @@ const char *text_duration(double seconds, char *out, size_t size);
  * it is not one. KB is not, which may mean 1000. */
 bool text_size_shift(const char *unit, unsigned *shift);
 
+/* What is wrong with the form of a size with K, M or G, and how it is written: "a size has no
+ * decimals: write 2560K", of "2.5M". Empty: it has a form that is right, or none. Returns out. */
+const char *text_size_fault(const char *text, char *out, size_t size);
+
 /* A positive number with at least four significant digits and no exponent: "286.4", "19058".
  * Returns out. */
 const char *text_number(double value, char *out, size_t size);

@@ -144,6 +144,8 @@ static enum status bad_value(const struct option_row *row, const char *text)
     char words[192];
     const char *word = row->choices ? row->choices[0].word : "";
     const char *joint = row->choices ? " or " : "";
+    if (row->kind == OPTION_KIND_BYTES && *text_size_fault(text, expected, sizeof expected))
+        return status_set(STATUS_USAGE, "'%s' is not a value of %s: %s", text, row->name, expected);
     switch (row->kind) {
     case OPTION_KIND_CHOICE:
         snprintf(expected, sizeof expected, "one of %s",

@@ -141,6 +141,18 @@ static bool parse_time(const char *text, uint64_t least_ns, uint64_t most_ns, ui
     return false;
 }
 
+/* Reports a value that was refused, by what is wrong with its form, if that is known. */
+static enum status bad_value(const char *text, const char *name, enum operand kind,
+                             const char *takes)
+{
+    char fault[96];
+    if (kind == OPERAND_SIZE && *text_size_fault(text, fault, sizeof fault))
+        return status_set(STATUS_USAGE, "'%.64s' is not a value of %s: %s", text, name, fault);
+    if (kind == OPERAND_TIME && *text && !text[strspn(text, "0123456789.")])
+        return status_set(STATUS_USAGE, "'%.64s' has no unit: %s takes %s", text, name, takes);
+    return status_set(STATUS_USAGE, "'%.64s' is not a value of %s: it takes %s", text, name, takes);
+}
+
 static enum status check_multiple(const char *text, uint64_t bytes)
 {
     if (bytes % SIZE_MULTIPLE == 0)
@@ -216,21 +228,22 @@ static enum status parse_key(const struct word *word, char *text, struct given *
         [KEY_CYCLES] = CYCLES_MOST,
     };
     bool valid;
+    enum operand kind = OPERAND_NONE;
     if (key == KEY_BOUND) {
         *number = strcmp(value, "memory") == 0;
         valid = *number || strcmp(value, "compute") == 0;
     } else if (key == KEY_DURATION) {
+        kind = OPERAND_TIME;
         valid = parse_time(value, KERNEL_NS_LEAST, KERNEL_NS_MOST, number);
     } else if (key == KEY_BYTES) {
+        kind = OPERAND_SIZE;
         valid = parse_size(value, number);
         if (valid)
             return check_multiple(value, *number);
     } else {
         valid = parse_number(value, most[key], number);
     }
-    return valid ? STATUS_OK
-                 : status_set(STATUS_USAGE, "'%.64s' is not a value of %s: it takes %s", value,
-                              text, keys[key].takes);
+    return valid ? STATUS_OK : bad_value(value, text, kind, keys[key].takes);
 }
 
 static enum status make_kernel(const struct given *given, struct workload_step *step)
@@ -267,9 +280,8 @@ static enum status parse_operand(const struct word *word, const char *text,
                           size ? "size" : "time", word->example);
     if (size ? !parse_size(text, &step->amount)
              : !parse_time(text, HOST_NS_LEAST, HOST_NS_MOST, &step->amount))
-        return status_set(STATUS_USAGE, "'%.64s' is not a %s, as in: step = %s", text,
-                          size ? "size from 16 bytes to 1024G" : "time from 1us to 10s",
-                          word->example);
+        return bad_value(text, word->name, word->operand,
+                         size ? keys[KEY_BYTES].takes : "a time from 1us to 10s, as in 200us");
     return size ? check_multiple(text, step->amount) : STATUS_OK;
 }
 

@@ -204,11 +204,12 @@ END
     refused "'two.job' line 3: ${says# }" "$MPSWEEP" sweep two.job --list
   done <<'TABLE'
 copyin 4M               | unknown step 'copyin'; did you mean 'copy-in'\?$
-kernel duration=15      | '15' is not a value of duration: it takes a time from 1us to 1s, as in 15us$
+kernel duration=15      | '15' has no unit: duration takes a time from 1us to 1s, as in 15us$
 kernel thread=5         | unknown key 'thread' of kernel; did you mean 'threads'\?$
 copy-out 1000           | '1000' is not a multiple of 16 bytes$
 copy-out                | 'copy-out' needs a size: step = copy-out 1M$
-think 0us               | '0us' is not a time from 1us to 10s, as in: step = think 200us$
+think 0us               | '0us' is not a value of think: it takes a time from 1us to 10s, as in 200us$
+copy-in 2.5M            | '2.5M' is not a value of copy-in: a size has no decimals: write 2560K$
 TABLE
   printf '[workload x]\ncheck = yes\nstep = copy-out 4K\n' >x.job
   refused "'x.job' line 1: workload 'x' has nothing to check: that takes a copy-in and, after it, a copy-out$" \

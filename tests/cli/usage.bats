@@ -209,6 +209,7 @@ a.job b.job                  | unexpected argument 'b.job'; a program goes behin
 --memory                     | --memory needs a value: pinned\|pageable
 -l                           | -l needs a value: NAME:COUNTS
 --output                     | --output needs a value: FILE
+--bytes 256KB                | '256KB' is not a value of bytes: KB may mean powers of 1000: write 256K for those of 1024
 --bytes 900G                 | '900G' is not a value of bytes: it takes a whole number from 1024 to 274877906944
 -o --dry-run                 | -o needs a value: FILE; '--dry-run' is an option
 --emulated                   | unknown option '--emulated'; did you mean '--device emulated'
