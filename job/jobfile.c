@@ -11,6 +11,7 @@
 
 #include "common/paths.h"
 #include "common/text.h"
+#include "job/option_words.h"
 
 struct loader {
     const char *path;
@@ -76,7 +77,9 @@ static enum status set_workload_key(struct loader *loader, const char *key, cons
         return workload_add_step(workload, text);
     if (strcmp(key, "check") == 0)
         return workload_set_check(workload, text);
-    return status_set(STATUS_USAGE, "unknown key '%s' of a workload: it takes step and check", key);
+    bool is_option = option_find(key, OPTION_SWEEP | OPTION_TUNE) != NULL;
+    return status_set(STATUS_USAGE, "unknown key '%s' of a workload: it takes step and check%s",
+                      key, is_option ? "; points have it: write it into [global]" : "");
 }
 
 /* Another name is a set of points of its own, whatever it is; one slip from the other meaning would
@@ -236,10 +239,11 @@ static enum status set_key(struct loader *loader, const char *section, const cha
     if (!row && (strcmp(key, "step") == 0 || strcmp(key, "check") == 0))
         return misplaced_key(loader->section, key);
     if (!row) {
-        const char *nearest = option_nearest(key, OPTION_SWEEP | OPTION_TUNE);
-        return status_set(STATUS_USAGE, "unknown key '%s'%s%s%s", key,
-                          nearest ? "; did you mean '" : "", nearest ? nearest : "",
-                          nearest ? "'?" : "");
+        const char *meant, *value;
+        if (!option_meaning(key, OPTION_SWEEP | OPTION_TUNE, &meant, &value))
+            return status_set(STATUS_USAGE, "unknown key '%s'", key);
+        return status_set(STATUS_USAGE, "unknown key '%s'; did you mean '%s%s%s'?", key, meant,
+                          value ? " = " : "", value ? value : "");
     }
     if (row->flags & OPTION_NOT_IN_JOB)
         return status_set(STATUS_USAGE, "'%s' is for the command line only", key);

@@ -75,22 +75,32 @@ static const char *meant_layout(const char *name)
     return nearest;
 }
 
+/* Reports a layout that there is not; counts may stand behind it as in 'threads=8' or 'mps8'. */
+static enum status unknown_layout(const char *text)
+{
+    char name[LAYOUT_TEXT_BYTES];
+    size_t length = strcspn(text, "=0123456789");
+    const char *counts = text + length + (text[length] == '=');
+    snprintf(name, sizeof name, "%.*s", (int)length, text);
+    const char *meant = meant_layout(name);
+    if (meant)
+        return status_set(STATUS_USAGE, "unknown layout '%s'; did you mean '%s%s%s'?", text, meant,
+                          *counts ? ":" : "", counts);
+    return status_set(STATUS_USAGE,
+                      "unknown layout '%s': it is one of threads, processes, processes+mps, "
+                      "threads+mps, hybrid, hybrid-timesliced",
+                      text);
+}
+
 static enum status find_layout(const char *name, enum layout_kind *out)
 {
-    const char *meant;
     for (int i = 0; i < LAYOUT_KINDS; i++) {
         if (strcmp(layouts[i].name, name) == 0) {
             *out = (enum layout_kind)i;
             return STATUS_OK;
         }
     }
-    meant = meant_layout(name);
-    if (meant)
-        return status_set(STATUS_USAGE, "unknown layout '%s'; did you mean '%s'?", name, meant);
-    return status_set(STATUS_USAGE,
-                      "unknown layout '%s': it is one of threads, processes, processes+mps, "
-                      "threads+mps, hybrid, hybrid-timesliced",
-                      name);
+    return unknown_layout(name);
 }
 
 /* A count of 1 to LAYOUT_MOST_WORKERS; moves *text behind it. */

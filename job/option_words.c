@@ -1,6 +1,6 @@
 #include "job/option_words.h"
 
-#include <stdio.h>
+#include <limits.h>
 #include <string.h>
 
 #include "common/text.h"
@@ -76,18 +76,26 @@ const struct option_alias *option_alias_find(const char *name, char letter, unsi
     return NULL;
 }
 
-bool option_meaning(const char *name, unsigned command, char *out, size_t size)
+/* One slip in that many letters. */
+#define LETTERS_OF_A_SLIP 3
+
+bool option_meaning(const char *name, unsigned command, const char **option, const char **value)
 {
+    const char *known = option_nearest(name, ~0u), *nearest = option_nearest(name, command);
+    unsigned best = nearest ? text_distance(name, nearest) : UINT_MAX;
+    const char *meant = NULL;
     for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++) {
-        if (strcmp(meanings[i].word, name) != 0 || !option_find(meanings[i].option, command))
+        unsigned distance = text_distance(name, meanings[i].word);
+        if (distance >= best || distance * LETTERS_OF_A_SLIP > strlen(name) ||
+            !option_find(meanings[i].option, command))
             continue;
-        snprintf(out, size, "'--%s%s%s'", meanings[i].option, meanings[i].value ? " " : "",
-                 meanings[i].value ? meanings[i].value : "");
-        return true;
+        best = distance;
+        nearest = meanings[i].option;
+        meant = meanings[i].value;
     }
-    const char *nearest = option_nearest(name, command), *known = option_nearest(name, ~0u);
-    if (!nearest || text_distance(name, known) < text_distance(name, nearest))
+    if (!nearest || (known && text_distance(name, known) < best))
         return false;
-    snprintf(out, size, "'--%s'", nearest);
+    *option = nearest;
+    *value = meant;
     return true;
 }

@@ -17,7 +17,7 @@ struct option_alias {
 /* The alias of a name, or of a letter where name is NULL, of the commands; NULL: there is none. */
 const struct option_alias *option_alias_find(const char *name, char letter, unsigned command);
 
-/* What an unknown option of the commands means, to be shown after "did you mean": by its meaning,
- * else the nearest name, as in "'--layout processes:N'". False: nothing is near, or an option that
+/* The option that an unknown one of the commands means, and its value; NULL: such as it is. It is
+ * the nearest of the names and of the words that users try. False: none is near, or an option that
  * only other commands have is nearer. */
-bool option_meaning(const char *name, unsigned command, char *out, size_t size);
+bool option_meaning(const char *name, unsigned command, const char **option, const char **value);

@@ -160,10 +160,21 @@ static enum status check_multiple(const char *text, uint64_t bytes)
     return status_set(STATUS_USAGE, "'%s' is not a multiple of %d bytes", text, SIZE_MULTIPLE);
 }
 
+/* What users call a step. */
+static const char *const meanings[][2] = {
+    {"sync", "synchronize"}, {"wait", "synchronize"}, {"sleep", "think"}, {"h2d", "copy-in"},
+    {"d2h", "copy-out"},     {"d2d", "device-copy"},  {"spin", "busy"},   {"launch", "kernel"},
+};
+
 static enum status unknown_step(const char *name)
 {
     const char *nearest = NULL;
     unsigned best = TEXT_NEAR + 1;
+    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
+        if (strcmp(meanings[i][0], name) == 0) {
+            best = 0;
+            nearest = meanings[i][1];
+        }
     for (size_t i = 0; i < WORDS; i++) {
         unsigned d = text_distance(name, words[i].name);
         if (d < best) {

@@ -55,7 +55,8 @@ static void notify_unused_workloads(const struct campaign *campaign)
     for (size_t i = 0; i < job->workload_count; i++)
         if (!is_of_plan(&campaign->plan, job->workloads[i].name))
             campaign_notify_text(campaign->notify,
-                                 "no point has [workload %s]: 'workload = %s' in a section uses it",
+                                 "no point has [workload %s]: 'workload = %s' in [global] or a "
+                                 "section of points uses it",
                                  job->workloads[i].name, job->workloads[i].name);
 }
 

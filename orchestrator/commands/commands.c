@@ -374,12 +374,12 @@ enum status command_unknown_option(const struct command *command, const char *na
 {
     char others[256] = "";
     struct text text = {.at = others, .size = sizeof others};
-    char meant[64];
-    const char *help = nearest_of(name, "help", "help-all");
+    const char *meant, *value, *help = nearest_of(name, "help", "help-all");
     if (help)
         return status_set(STATUS_USAGE, "unknown option '--%s'; did you mean '--%s'?", name, help);
-    if (option_meaning(name, (unsigned)command->bit | command->also, meant, sizeof meant))
-        return status_set(STATUS_USAGE, "unknown option '--%s'; did you mean %s?", name, meant);
+    if (option_meaning(name, (unsigned)command->bit | command->also, &meant, &value))
+        return status_set(STATUS_USAGE, "unknown option '--%s'; did you mean '--%s%s%s'?", name,
+                          meant, value ? " " : "", value ? value : "");
     const char *known = option_nearest(name, ~0u);
     unsigned distance = known ? text_distance(name, known) : 0;
     if (distance * LETTERS_OF_A_SLIP > strlen(name) || (distance > 0 && strlen(name) < SHORT))

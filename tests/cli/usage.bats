@@ -199,6 +199,8 @@ takes_at_most() {
 bad_words() {
   cat <<'TABLE'
 --memroy pinned              | unknown option '--memroy'; did you mean '--memory'\?
+--proceses 4                 | unknown option '--proceses'; did you mean '--layout processes:N'\?
+--thread 4                   | unknown option '--thread'; did you mean '--layout threads:N'\?
 --kernel 5                   | unknown option '--kernel'; did you mean '--kernels'\?
 --nothing-like-it            | unknown option '--nothing-like-it' 
 -x                           | unknown option '-x'
@@ -307,6 +309,9 @@ a.job b.job                  | unexpected argument 'b.job'; a program goes behin
 -l threads                   | layout 'threads' has no worker counts: write threads:1-16
 -l 4                         | unknown layout '4': it is one of threads, processes,
 -l thread:4                  | unknown layout 'thread'; did you mean 'threads'\?
+-l threads=8                 | unknown layout 'threads=8'; did you mean 'threads:8'\?
+-l hybrid=8x2                | unknown layout 'hybrid=8x2'; did you mean 'hybrid:8x2'\?
+-l mps8                      | unknown layout 'mps8'; did you mean 'processes\+mps:8'\?
 -l mps:4                     | unknown layout 'mps'; did you mean 'processes\+mps'\?
 -l hybird:2x2                | unknown layout 'hybird'; did you mean 'hybrid'\?
 -l=                          | unknown layout
@@ -378,7 +383,7 @@ TABLE
 @test "a workload that no point has is noted, unless the command line names others" {
   printf '[workload seen]\nstep = kernel duration=1us\n[workload unseen]\nstep = kernel duration=1us\n[s]\nlayout = threads:2\nworkload = seen\n' >two.job
   expect 0 "$MPSWEEP" sweep --device emulated -n two.job
-  [ "$(cat err)" = "mpsweep: no point has [workload unseen]: 'workload = unseen' in a section uses it" ]
+  [ "$(cat err)" = "mpsweep: no point has [workload unseen]: 'workload = unseen' in [global] or a section of points uses it" ]
   expect 0 "$MPSWEEP" sweep --device emulated -n two.job --workload unseen
   [ ! -s err ]
 }

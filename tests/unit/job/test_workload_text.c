@@ -77,6 +77,8 @@ static void each_mistake_has_its_line(void **state)
         {"", "a step needs a word: copy-in, copy-out,"},
         {"# nothing", "a step needs a word"},
         {"copyin 4M", "unknown step 'copyin'; did you mean 'copy-in'?"},
+        {"sync", "unknown step 'sync'; did you mean 'synchronize'?"},
+        {"sleep 5ms", "unknown step 'sleep'; did you mean 'think'?"},
         {"memset 4M", "unknown step 'memset'; there are copy-in, copy-out, device-copy, kernel,"},
         {"copy-in", "'copy-in' needs a size: step = copy-in 4M"},
         {"copy-in count=2", "'copy-in' needs a size"},
