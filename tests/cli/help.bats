@@ -123,7 +123,7 @@ fits_a_screen() {
     fair "forum's/s" J/iter scaling offered/s ok unconverged infeasible failed interrupted worse better same unsure \
     emulated point round window worker iteration queues threads% predicted 'limited by' ceiling reached next \
     'too few workers' 'time slicing' arithmetic share closest winner equal 'as good' unfinished margin ratio \
-    overloaded 'N threads' look final naive verdict arm control blocked; do
+    overloaded '?' ≥ - 'N threads' look final naive verdict arm control blocked; do
     expect 0 "$MPSWEEP" help "$word"
     head -1 out | grep -q "^  [^ ].*  [^ ]"
     grep -qxF "$(head -1 out)" manual
