@@ -268,12 +268,16 @@ bool results_is_cut_tuning(const struct results *results)
     return !results->tune && json_object_get(json_array_get(results->points, 0), "tune");
 }
 
+bool results_are_of_tune(const struct results *results)
+{
+    return results->tune || results_is_cut_tuning(results);
+}
+
 size_t results_missing_points(const struct results *results)
 {
     json_int_t planned = json_integer_value(json_object_get(results->header, "plan"));
     size_t count = json_array_size(results->points);
-    bool part = results->tune || results_is_cut_tuning(results) ||
-                json_object_get(results->header, "shard");
+    bool part = results_are_of_tune(results) || json_object_get(results->header, "shard");
     return !part && planned > (json_int_t)count ? (size_t)planned - count : 0;
 }
 

@@ -55,6 +55,9 @@ void results_make_displayable(struct results *results);
 /* Whether the points are of a tuning that was cut off before it could compare the best of them. */
 bool results_is_cut_tuning(const struct results *results);
 
+/* Whether a tune wrote the file, whole or cut. */
+bool results_are_of_tune(const struct results *results);
+
 /* How many points of its plan a sweep's file does not hold; 0 of a tuning and of a shard, which are
  * to measure a part of it. */
 size_t results_missing_points(const struct results *results);

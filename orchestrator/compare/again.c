@@ -119,7 +119,7 @@ char *comparison_again(const char *path, const struct results *results, unsigned
     struct options defaults = {0};
     const char *job = job_of(results->header);
     const json_t *program = json_object_get(json_object_get(results->header, "workload"), "argv");
-    bool is_sweep = !results->tune && !json_object_get(results->header, "merged");
+    bool is_sweep = !results_are_of_tune(results) && !json_object_get(results->header, "merged");
     if (!is_sweep || options_init(&defaults) != STATUS_OK || !text_stream_open(&out)) {
         options_release(&defaults);
         return NULL;

@@ -340,7 +340,7 @@ static json_t *header_differences(const struct comparison *comparison)
     } fields[] = {{"driver", "DIFFERENT DRIVER"},           {"host", "different host"},
                   {"cpus", "different number of CPUs"},     {"topology", "different processors"},
                   {"kernel", "different operating system"}, {"mpsweep", "different mpsweep"}};
-    if (is_one_file(comparison->base_path, comparison->change_path))
+    if (comparison->one_file)
         json_array_append_new(lines, json_string("BASE and NEW are one file"));
     note_other_machine(lines, "BASE", base);
     note_other_machine(lines, "NEW", change);
@@ -393,8 +393,11 @@ static void find_varying(struct comparison *comparison)
 enum status comparison_make(const char *base_path, const char *change_path, double threshold,
                             bool holm, struct comparison *out)
 {
-    struct comparison comparison = {
-        .base_path = base_path, .change_path = change_path, .threshold = threshold, .holm = holm};
+    struct comparison comparison = {.base_path = base_path,
+                                    .change_path = change_path,
+                                    .threshold = threshold,
+                                    .holm = holm,
+                                    .one_file = is_one_file(base_path, change_path)};
     enum status status = results_load(base_path, fields_of_comparisons, &comparison.base);
     if (status == STATUS_OK)
         status = results_load(change_path, fields_of_comparisons, &comparison.change);

@@ -37,6 +37,7 @@ struct comparison {
     size_t count;
     double threshold; /* as a share: 0.02 */
     bool holm;
+    bool one_file;       /* both are: no rounds would show more */
     json_t *differences; /* array of lines about the two headers */
     /* The settings of the first point, and which of them the others do not share. */
     char settings[SETTINGS_IDS][POINT_TEXT_BYTES];
@@ -69,7 +70,7 @@ void comparison_settings(const struct comparison *comparison, const json_t *poin
 char *comparison_again(const char *path, const struct results *results, unsigned rounds);
 
 /* Prints what to measure for a verdict on the unsure points, if there are any, or on all that have
- * too few rounds for one. */
+ * too few rounds for one; nothing for a file beside itself. */
 void comparison_print_next(FILE *out, const struct comparison *comparison);
 
 /* What stands in the place of a ratio where there is none: "NEW failed: why". */

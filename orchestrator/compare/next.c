@@ -53,12 +53,20 @@ static void print_commands(FILE *out, const struct comparison *comparison, unsig
     free(change);
 }
 
+/* The rounds of a tune are few on purpose, and its command would look at other layouts. */
+static const char *what_to_do(const struct comparison *comparison)
+{
+    bool tunes = results_are_of_tune(&comparison->base) || results_are_of_tune(&comparison->change);
+    return tunes ? "sweep the layouts of both files" : "repeat both sweeps";
+}
+
 static void print_few(FILE *out, const struct comparison *comparison)
 {
     fprintf(out,
-            "%zu of %zu point%s too few rounds to show worse or better: repeat both sweeps with "
-            "--rounds %d, into new files\n",
-            comparison->few, comparison->count, comparison->count == 1 ? " has" : "s have", ENOUGH);
+            "%zu of %zu point%s too few rounds to show worse or better: %s with --rounds %d, into "
+            "new files\n",
+            comparison->few, comparison->count, comparison->count == 1 ? " has" : "s have",
+            what_to_do(comparison), ENOUGH);
     print_commands(out, comparison, ENOUGH);
 }
 
@@ -81,15 +89,17 @@ static void print_unsure(FILE *out, const struct comparison *comparison)
                 near, comparison->threshold * 100, EFFECT_MOST_ROUNDS);
     if (settled == 0)
         return;
-    fprintf(out,
-            "about %.0f rounds should decide on %zu unsure: repeat both sweeps with --rounds %.0f, "
-            "into new files\n",
-            most, settled, most);
+    fprintf(
+        out,
+        "about %.0f rounds should decide on %zu unsure: %s with --rounds %.0f, into new files\n",
+        most, settled, what_to_do(comparison), most);
     print_commands(out, comparison, (unsigned)most);
 }
 
 void comparison_print_next(FILE *out, const struct comparison *comparison)
 {
+    if (comparison->one_file)
+        return;
     if (comparison->few > 0)
         print_few(out, comparison);
     else

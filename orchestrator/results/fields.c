@@ -59,7 +59,7 @@ static const struct field fields[] = {
     {"other_clients", TABLE},
     {"phase_us", FIGURE},
     {"phases", FIGURE},
-    {"tune", TABLE | FIGURE},
+    {"tune", TABLE | FIGURE | COMPARISON},
     {"per_worker", NOT_READ},
     {"slowest_worker", NOT_READ},
     {"clients", NOT_READ},

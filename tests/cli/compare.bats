@@ -230,7 +230,8 @@ plan_of() { head -1 "$1" | jq -c '[.plan, .workload, .job, (.options | map_value
   expect 0 "$MPSWEEP" sweep two.job "${TINY[@]}" -q -o two.jsonl -- "$MPSWEEP_BUILD_DIR/tests/fakes/program"
   local name
   for name in "one's" two; do
-    expect 0 "$MPSWEEP" compare "$name.jsonl" "$name.jsonl"
+    cp "$name.jsonl" copy.jsonl
+    expect 0 "$MPSWEEP" compare "$name.jsonl" copy.jsonl
     grep -m 1 '^  mpsweep sweep ' out >command
     mpsweep() { expect 0 "$MPSWEEP" "$@"; }
     . ./command
@@ -238,6 +239,17 @@ plan_of() { head -1 "$1" | jq -c '[.plan, .workload, .job, (.options | map_value
     [ "$(plan_of "$name.jsonl")" = "$(plan_of "$name-5-rounds.jsonl")" ]
     points 'length >= 2 and all(.rounds | length == 5)' "$name-5-rounds.jsonl"
   done
+}
+
+@test "of a tune, whose rounds are few, it has no command to repeat" {
+  local one='{"tune": {"final": true}, "rounds": [{"throughput_ips": 1000}]}'
+  local options='.options = {"": {"layout": ["threads:1"]}}'
+  file base.jsonl "$options" <<<"$one"
+  file new.jsonl "$options" <<<"${one/1000/1100}"
+  compare 0
+  [ "$(tail -2 out)" = "\
+1 of 1 point has too few rounds to show worse or better: sweep the layouts of both files with --rounds 5, into new files
+0 worse, 0 better, 0 same, 1 unsure" ]
 }
 
 @test "unsure points have the rounds that should decide on them, and their commands" {
@@ -278,7 +290,8 @@ about 26 rounds should decide on 1 unsure: repeat both sweeps with --rounds 26, 
     --rounds 1 -q -o one.jsonl
   # As where there is no driver, and no device was named.
   jq -c 'if .type == "header" then del(.options[].device) else . end' one.jsonl >none.jsonl
-  expect 0 "$MPSWEEP" compare none.jsonl none.jsonl
+  cp none.jsonl copy.jsonl
+  expect 0 "$MPSWEEP" compare none.jsonl copy.jsonl
   grep -q '^  mpsweep sweep jobs/one.job --device emulated --layout ' out
   absent '--bytes' out
 }
@@ -405,6 +418,12 @@ about 26 rounds should decide on 1 unsure: repeat both sweeps with --rounds 26, 
   ln base.jsonl new.jsonl
   compare 0
   grep -qx 'BASE and NEW are one file' out
+  # More rounds of it would show nothing.
+  file base.jsonl <<<'{"rounds": [{"throughput_ips": 1000}]}'
+  ln -f base.jsonl new.jsonl
+  compare 0
+  grep -q '^0 worse, 0 better, 0 same, 1 unsure$' out
+  absent 'rounds to show\|mpsweep sweep' out
   cp base.jsonl copy.jsonl
   expect 0 "$MPSWEEP" compare base.jsonl copy.jsonl
   absent 'one file' out
