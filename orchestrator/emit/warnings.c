@@ -109,10 +109,15 @@ static json_t *warning_of_command(const struct emit_request *request)
     char workload[512] = "";
     long long point = (long long)integer_at(request->point, "id");
     const json_t *measured = measured_words(request);
-    bool same = measured ? is_same_command(request->command, measured)
+    bool given = request->command && request->command[0];
+    bool same = measured ? !given || is_same_command(request->command, measured)
                          : !*workload_of(request, workload, sizeof workload);
     if (same)
         return NULL;
+    if (!given)
+        return json_sprintf("point %lld measured %s, and no program: the figures are not those "
+                            "of the one that will run ('mpsweep sweep ... -- COMMAND' measures it)",
+                            point, workload);
     json_t *words = words_of(request->command);
     char *deployed = json_dumps(words, JSON_ENSURE_ASCII);
     char *other = measured ? json_dumps(measured, JSON_ENSURE_ASCII) : NULL;
@@ -153,7 +158,7 @@ static bool shares_port(const struct emit_request *request)
 json_t *emit_warnings(const struct emit_request *request)
 {
     json_t *warnings = json_array();
-    json_t *text = request->command && request->command[0] ? warning_of_command(request) : NULL;
+    json_t *text = warning_of_command(request);
     if (text)
         json_array_append_new(warnings, text);
     if (request->command && request->command[0] && shares_port(request))

@@ -217,7 +217,7 @@ warned() {
   grep -qxF 'no command was given, and measured was ["serve", "--port={port}", "{{x", "p{process}of{processes}", "{seed}"]: put it where the files have EDIT-ME' out
 }
 
-@test "a command in place of another kind of workload: a warning that names the workload" {
+@test "a command, or none yet, in place of another kind of workload: a warning that names the workload" {
   write_results
   of_program
   emit env d -- python3 'se
@@ -227,8 +227,10 @@ rve.py'
   expect 0 "$MPSWEEP" emit plugin.jsonl --format env -o plugin -- serve
   grep -q "^mpsweep: warning: point 3 measured the workload './mi.*ne.so', and the command \[\"serve\"\] is deployed" err
   absent $'\e' err
-  expect 0 "$MPSWEEP" emit plugin.jsonl --format env -o none
-  [ ! -s err ]
+  # Also without a command, which is put in later.
+  emit env none
+  warned "point 3 measured the built-in workload, and no program: the figures are not those of the one that will run ('mpsweep sweep ... -- COMMAND' measures it)" none/deployment.env
+  grep -q '^no command was given: ' out
 }
 
 @test "an unconverged point that is asked for: a warning" {
