@@ -97,13 +97,6 @@ static void print_name(FILE *out, const char *path, unsigned rounds)
     shell_word_write(out, name);
 }
 
-/* The path that was given; files of earlier versions have only its last part. */
-static const char *job_of(const json_t *header)
-{
-    const char *path = json_string_value(json_object_get(header, "job_path"));
-    return path ? path : json_string_value(json_object_get(header, "job"));
-}
-
 /* Whether no device was named and there was no driver, so that it was the emulated one. */
 static bool fell_back(const json_t *header, json_t *sections)
 {
@@ -117,7 +110,7 @@ char *comparison_again(const char *path, const struct results *results, unsigned
 {
     struct text_stream out;
     struct options defaults = {0};
-    const char *job = job_of(results->header);
+    const char *job = origin_job_path(results->header);
     const json_t *program = json_object_get(json_object_get(results->header, "workload"), "argv");
     bool is_sweep = !results_are_of_tune(results) && !json_object_get(results->header, "merged");
     if (!is_sweep || options_init(&defaults) != STATUS_OK || !text_stream_open(&out)) {

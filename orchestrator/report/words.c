@@ -29,22 +29,26 @@ static void write_option(FILE *out, const char *name, const char *value)
     shell_word_write(out, value);
 }
 
-/* A record lacks some settings: the point then has a value without a meaning. */
-static bool is_known(const struct option_row *row, const json_t *record, const struct point *point)
+/* A record lacks some settings: the point then has a value without a meaning. options: of its
+ * section; where they have several values, the job file may. */
+static bool is_known(const struct option_row *row, const json_t *record, const json_t *options,
+                     const struct point *point)
 {
     char key[SETTING_KEY_BYTES];
+    bool one = json_array_size(json_object_get(options, row->name)) < 2;
     if (row->setting.type == SETTING_LAYOUT)
         return true;
-    if (!setting_applies(row, point) || setting_is_initial(row, point))
+    if (!setting_applies(row, point) || (one && setting_is_initial(row, point)))
         return false;
     return row->id == OPTION_ARRIVAL || json_object_get(record, setting_key(row, key));
 }
 
-static void write_settings(FILE *out, const json_t *record, const struct point *point)
+static void write_settings(FILE *out, const json_t *record, const json_t *options,
+                           const struct point *point)
 {
     char words[SETTING_TEXT_BYTES];
     for (const struct option_row *row = NULL; (row = setting_next(row));)
-        if (is_known(row, record, point))
+        if (is_known(row, record, options, point))
             write_option(out, row->name, setting_words(row, point, words));
 }
 
@@ -64,6 +68,14 @@ static bool is_of_header(const struct option_row *row, const struct point *point
         return point_is_server(point);
     return row->flags & OPTION_HOW || row->id == OPTION_TIMEOUT ||
            (nowhere && row->id != OPTION_PROGRAM_LOG && setting_applies(row, point));
+}
+
+/* The job file that describes the point's workload; NULL: it is not known, or other sections of it
+ * would be measured, too. */
+static const char *job_of(const json_t *header)
+{
+    bool one = json_object_size(json_object_get(header, "options")) == 1;
+    return one && !json_object_get(header, "merged") ? origin_job_path(header) : NULL;
 }
 
 /* How it was measured, where that is not the default. */
@@ -122,18 +134,24 @@ char *report_command_of(const struct report_file *file, const json_t *point)
     struct settings_point read;
     struct text_stream out;
     const json_t *header = file->results.header, *options = options_of(header, point);
-    if (settings_read(point, &read) != STATUS_OK ||
-        read.point.work.workload == WORKLOAD_DESCRIBED || !text_stream_open(&out))
+    if (settings_read(point, &read) != STATUS_OK)
         return NULL;
-    bool whole = true;
+    bool whole = true, described = read.point.work.workload == WORKLOAD_DESCRIBED;
+    const char *job = described ? job_of(header) : NULL;
+    if ((described && !job) || !text_stream_open(&out))
+        return NULL;
     fputs("mpsweep sweep", out.file);
+    if (job) {
+        fputc(' ', out.file);
+        shell_word_write(out.file, job);
+    }
     if (origin_is_emulated(header))
         write_option(out.file, "device", "emulated");
     bool program = read.point.work.workload == WORKLOAD_PROGRAM;
     if (program)
         set_program(options, &read.point);
     set_found_rate(point, &read.point);
-    write_settings(out.file, point, &read.point);
+    write_settings(out.file, point, job ? options : NULL, &read.point);
     write_manner(out.file, options, &read.point);
     if (program)
         whole = write_program(out.file, header);

@@ -105,6 +105,12 @@ bool origin_is_emulated(const json_t *header)
     return json_is_true(json_object_get(json_object_get(header, "gpu"), "emulated"));
 }
 
+const char *origin_job_path(const json_t *header)
+{
+    const char *path = json_string_value(json_object_get(header, "job_path"));
+    return path ? path : json_string_value(json_object_get(header, "job"));
+}
+
 void origin_print_emulated(FILE *out, const json_t *header)
 {
     if (origin_is_emulated(header))

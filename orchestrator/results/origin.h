@@ -41,6 +41,10 @@ const char *explain_origin_short(const struct explain_origins *origins, size_t o
 bool origin_is_emulated(const json_t *header);
 void origin_print_emulated(FILE *out, const json_t *header);
 
+/* The job file as it was given; files of earlier versions have only the last part of its path.
+ * NULL: the command line alone. */
+const char *origin_job_path(const json_t *header);
+
 /* An array of texts, as record_differences() makes it, with "; " between them. The second is a
  * remark on a file that --force has resumed elsewhere; "" for others. Both return text. */
 #define ORIGIN_TEXT 700

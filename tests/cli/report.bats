@@ -111,6 +111,24 @@ row_of() {
   holds 'EMULATED GPU'
 }
 
+@test "the command of a described workload's point has its job file" {
+  needs_gnuplot
+  mkdir 'my jobs'
+  printf '%s\n' '[workload det]' 'step = kernel cycles=1000' '[global]' 'workload = det' 'memory = pageable,pinned' \
+    'layout = threads:1,2' >'my jobs/d.job'
+  expect 0 "$MPSWEEP" sweep 'my jobs/d.job' "${TINY[@]}" -q -o r.jsonl
+  local id command
+  id=$(jq 'select(.type == "point" and .threads == 2 and .memory == "pinned").id' r.jsonl)
+  command=$(command_of r.jsonl "$id")
+  [[ $command == "mpsweep sweep 'my jobs/d.job' --device emulated --layout threads:2 --memory pinned --workload det --"* ]]
+  eval "expect 0 \"\$MPSWEEP\" ${command#mpsweep } -q -o again.jsonl"
+  points 'length == 1 and (.[0] | .threads == 2 and .memory == "pinned" and .workload == "det")' again.jsonl
+  # Another section of it would be measured, too.
+  printf '[%s]\nlayout = processes:1\n' one two | cat 'my jobs/d.job' - >two.job
+  expect 0 "$MPSWEEP" sweep two.job "${TINY[@]}" -l threads:1 --memory pinned -q -o two.jsonl
+  [ "$(command_of two.jsonl 0)" = 'its job file' ]
+}
+
 # command_of FILE ID: what measures the point again, without entities.
 command_of() {
   page "$1" && row_of "$2" | sed -n 10p | sed "s/&#39;/'/g; s/&quot;/\"/g; s/&lt;/</g; s/&gt;/>/g; s/&amp;/\&/g"
