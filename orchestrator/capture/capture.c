@@ -14,8 +14,6 @@
 #include "orchestrator/plan/device_choice.h"
 #include "orchestrator/trace/run.h"
 
-/* A replay that is further off than this is not what the program does. */
-#define ALIKE_REL 0.05
 /* The most that a window grows for a program with slow iterations, seconds. */
 #define LONGEST_S 30.0
 
@@ -181,7 +179,7 @@ static void print_alone(const struct capture *capture)
         return;
     printf("replay %.4g ms, program %.4g ms: %+.1f%%\n", capture->replay_ns / 1e6,
            capture->program_ns / 1e6, 100.0 * off);
-    if (fabs(off) > ALIKE_REL)
+    if (fabs(off) > CAPTURE_ALIKE_REL)
         report_notice("warning: the workload's iterations are not as long as the program's: what "
                       "its kernels are bound by, and what else it does, is not in it");
 }
@@ -197,7 +195,7 @@ static void print_crowd(const struct capture *capture)
            text_number(capture->program_crowd_ips, program, sizeof program), 100.0 * off,
            capture_has_kernels(capture) ? ", with " : "",
            capture_has_kernels(capture) ? capture_blocks(capture, blocks) : "");
-    if (fabs(off) <= ALIKE_REL)
+    if (fabs(off) <= CAPTURE_ALIKE_REL)
         return;
     snprintf(notice, sizeof notice,
              "warning: beside others the workload does %s than the program, whatever its kernels "

@@ -62,11 +62,12 @@ static void put_crowd(FILE *out, const struct capture *capture)
             capture->crowd, text_number(capture->program_crowd_ips, program, sizeof program),
             text_number(capture->replay_crowd_ips, replay, sizeof replay), 100.0 * off);
     if (capture_has_kernels(capture))
-        fprintf(
-            out,
-            "# Its kernels have %s, so that they leave other processes as\n"
-            "# much of the GPU as the program's do, or as nearly as can be. All of them compute.\n",
-            capture_blocks(capture, blocks));
+        fprintf(out, "# Its kernels have %s, %s. All of them compute.\n",
+                capture_blocks(capture, blocks),
+                fabs(off) <= CAPTURE_ALIKE_REL
+                    ? "so that they leave other processes as\n# much of the GPU as the program's do"
+                    : "and other numbers bring it no nearer\n"
+                      "# to the program, or hardly: the difference may be on the host");
 }
 
 static void put_head(FILE *out, const struct capture *capture)

@@ -77,6 +77,9 @@ const char *capture_blocks(const struct capture *capture, char out[CAPTURE_BLOCK
 /* Writes the job file, which appears whole or not at all, and replaces none. */
 enum status capture_write(const struct capture *capture, const char *path);
 
+/* A replay that is further off than this is not what the program does. */
+#define CAPTURE_ALIKE_REL 0.05
+
 /* By how much the replay is longer than the program, as a share; NAN without a replay. */
 double capture_difference(const struct capture *capture);
 

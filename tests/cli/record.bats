@@ -171,7 +171,15 @@ more_blocks() {
   record 0 out:64
   absent '[Kk]ernels' mine.job
   CROWD=2 record 0 kernel:1x32:1000:1
-  grep -qE "^# Its kernels have .*the program's blocks, so that they leave" mine.job
+  grep -qE "^# Its kernels have .*the program's blocks, (so that they leave|and other numbers)" mine.job
+}
+
+@test "the head has the kernels leave as much of the GPU only where the workload does as much" {
+  # Processes that sleep one by one do half of what the workload's do, whatever its blocks are.
+  CROWD=2 record 0 lock:lock kernel:1x32:1000:1 sleep:5000
+  grep -qE '^# with 2 processes over MPS .*: [+][0-9]{2}' mine.job
+  tr '\n' ' ' <mine.job | grep -qE "^.* # Its kernels have [^#]*, and other numbers bring it no nearer # to the program"
+  absent 'as much\|leave other' mine.job
 }
 
 # What holds processes up beside each other is their host.
