@@ -256,6 +256,20 @@ static bool is_among(const struct table_settings *settings, const struct option_
     return false;
 }
 
+/* Whether a point may be bound so: a tune has the CPUs of all that it might have looked at. */
+static bool any_is_bound(const json_t *points, const char *policy)
+{
+    size_t index;
+    const json_t *point;
+    json_array_foreach(points, index, point)
+    {
+        const char *bind = text_at(point, "bind");
+        if (!*bind || strcmp(bind, policy) == 0)
+            return true;
+    }
+    return false;
+}
+
 void table_print_heading(FILE *out, json_t *header, const json_t *points)
 {
     struct table_settings varying;
@@ -271,7 +285,8 @@ void table_print_heading(FILE *out, json_t *header, const json_t *points)
     const json_t *binding;
     json_object_foreach(json_object_get(header, "binding"), policy, binding)
     {
-        fprintf(out, "binding %s: %s\n", policy, json_string_value(binding));
+        if (any_is_bound(points, policy))
+            fprintf(out, "binding %s: %s\n", policy, json_string_value(binding));
     }
     bool begun = false;
     const json_t *first = json_array_get(points, 0);

@@ -348,6 +348,15 @@ table-row 0' ]
   refused 'openmetrics' "$MPSWEEP" export r.jsonl -f openmetric
 }
 
+@test "export: the head has the CPUs of those bindings that its points have" {
+  file r.jsonl '.binding = {near: "CPUs 0-1", scatter: "CPUs 2-3", none: "CPUs 0-3"}' <<'P'
+{"threads": 1}
+{"threads": 2, "bind": "none"}
+P
+  expect 0 "$MPSWEEP" export r.jsonl
+  [ "$(grep '^binding ' out)" = $'binding near: CPUs 0-1\nbinding none: CPUs 0-3' ]
+}
+
 @test "export: a rate that was searched is known to a step of the search" {
   expect 0 "$MPSWEEP" export "$RESULTS/h200-open-loop.jsonl"
   # A round at that rate has an interval of ±9.2%.
