@@ -169,7 +169,10 @@ static void write_mark(FILE *file, size_t at, const struct row *row, const char 
 {
     fprintf(file, "mark_x[%zu] = %.0f\nmark_y[%zu] = %.6g\nmark_is_best[%zu] = %d\n", at, row->x,
             at, row->y, at, is_winner);
-    plot_write_item(file, "mark_text", at, text);
+    char marked[2 * POINT_TEXT_BYTES];
+    bool certain = strcmp(text_at(row->point, "status"), "unconverged") != 0;
+    snprintf(marked, sizeof marked, "%s%s", text, certain ? "" : ", unconverged");
+    plot_write_item(file, "mark_text", at, marked);
 }
 
 static void write_marks(FILE *file, const struct rows *rows, const json_t *tune)

@@ -59,6 +59,9 @@ char *report_command_of(const struct report_file *file, const json_t *point);
 /* False: no ceiling of the point is known. */
 bool report_limit_of(const struct report_file *file, const json_t *point, struct report_limit *out);
 
+/* Its cell in a table, with a ≥ where it is the least that the point holds; "–" for none. */
+void report_write_throughput(FILE *out, const json_t *point);
+
 /* The table of all points, and the list of the different warnings. STATUS_MEMORY. */
 enum status report_write_points(FILE *out, const struct report_file *file);
 void report_write_warnings(FILE *out, const struct report_file *file);

@@ -69,6 +69,19 @@ static void write_limit(FILE *out, const struct report_limit *limit)
         write_command(out, limit->options);
 }
 
+/* NULL: there is none. */
+static const json_t *point_with(const struct report_file *file, json_int_t id)
+{
+    size_t index;
+    const json_t *point;
+    json_array_foreach(file->results.points, index, point)
+    {
+        if (integer_at(point, "id") == id)
+            return point;
+    }
+    return NULL;
+}
+
 /* What a user would have had without a search. */
 static void write_naive(FILE *out, const struct report_file *file)
 {
@@ -87,10 +100,16 @@ static void write_naive(FILE *out, const struct report_file *file)
         double ips = number_at(naive, "throughput_ips");
         fputs("<tr>", out);
         html_element(out, "th scope=\"row\"", text_at(naive, "what"));
-        html_number(out, "td", ips);
+        const json_t *point = point_with(file, integer_at(naive, "point"));
+        bool least = rate_is_least(json_object_get(point, "rate"));
+        if (point)
+            report_write_throughput(out, point);
+        else
+            html_number(out, "td", ips);
         bool certain = strcmp(text_at(naive, "status"), "unconverged") != 0;
         if (ips > 0 && isfinite(best))
-            fprintf(out, "<td>%.2f×%s</td></tr>\n", best / ips, certain ? "" : ", unconverged");
+            fprintf(out, "<td>%s%.2f×%s</td></tr>\n", least ? "≤" : "", best / ips,
+                    certain ? "" : ", unconverged");
         else
             fputs("<td>–</td></tr>\n", out);
     }

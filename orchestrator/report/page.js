@@ -5,7 +5,7 @@
 function sortKey(row, column, numeric) {
   const text = row.cells[column].textContent;
   if (!numeric) return text;
-  const number = parseFloat(text.replace("±", ""));
+  const number = parseFloat(text.replace(/[±≥]/, ""));
   return Number.isNaN(number) ? null : number;
 }
 

@@ -7,6 +7,7 @@
 #include "common/text.h"
 #include "orchestrator/report/internal.h"
 #include "orchestrator/results/point.h"
+#include "orchestrator/results/rate.h"
 
 /* More rows than a browser should fit the widths of columns to. */
 #define MANY 2000
@@ -51,6 +52,16 @@ bool report_limit_of(const struct report_file *file, const json_t *point, struct
     return *out->title;
 }
 
+void report_write_throughput(FILE *out, const json_t *point)
+{
+    char text[32];
+    double ips = point_is_measured(point) ? number_at(point, "throughput_ips") : NAN;
+    if (isfinite(ips) && rate_is_least(json_object_get(point, "rate")))
+        fprintf(out, "<td>≥%s</td>", text_number(ips, text, sizeof text));
+    else
+        html_number(out, "td", ips);
+}
+
 static void write_half_width(FILE *out, const json_t *point)
 {
     char half[POINT_HALF_BYTES];
@@ -77,7 +88,7 @@ static void write_point(FILE *out, const struct report_file *file, const json_t 
     fprintf(out, "<tr%s>", point == file->best ? " class=\"best\"" : "");
     fprintf(out, "<td>%" JSON_INTEGER_FORMAT "</td>", integer_at(point, "id"));
     html_element(out, "th scope=\"row\"", report_label(point, label));
-    html_number(out, "td", measured ? number_at(point, "throughput_ips") : NAN);
+    report_write_throughput(out, point);
     write_half_width(out, point);
     html_number(out, "td", number_at(json_object_get(point, "latency_us"), "p99") / 1e3);
     html_number(out, "td", limit.ips);
@@ -123,6 +134,18 @@ static enum status write_rows(FILE *out, const struct report_file *file)
     return STATUS_OK;
 }
 
+static bool any_is_least(const struct report_file *file)
+{
+    size_t index;
+    const json_t *point;
+    bool any = false;
+    json_array_foreach(file->results.points, index, point)
+    {
+        any |= rate_is_least(json_object_get(point, "rate"));
+    }
+    return any;
+}
+
 enum status report_write_points(FILE *out, const struct report_file *file)
 {
     static const char *const titles[][2] = {
@@ -149,6 +172,8 @@ enum status report_write_points(FILE *out, const struct report_file *file)
         fputs("<noscript><style>.many tbody tr { display: table-row !important; "
               "}</style></noscript>\n",
               out);
+    if (any_is_least(file))
+        fputs("<p class=\"note\">≥: looked at in short, it holds at least that rate.</p>\n", out);
     if (*file->unexplained) {
         fputs("<p class=\"note\">Ceilings are not known: ", out);
         html_text(out, file->unexplained);

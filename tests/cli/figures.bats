@@ -375,6 +375,9 @@ P
   echo '{"type":"tune","winner":{"point":2},"naive":[{"point":0,"layout":"1×1"},{"point":1,"layout":"N threads"},{"point":3,"layout":"high"}]}' >>r.jsonl
   draws search r.jsonl
   shows '>1×1<' '>N threads<' '>best: threads 1×3<'
+  jq -c 'if .id == 1 or .id == 2 then .status = "unconverged" else . end' r.jsonl >unsure.jsonl
+  draws search unsure.jsonl
+  shows '>1×1<' '>N threads, unconverged<' '>best: threads 1×3, unconverged<'
   [ "$(grep -c 'rotate(-90' a.svg)" -eq 3 ]
   # In a long search they have no room beside each other: the first one stays.
   sed -i '/"tune":{"first":3/s/"first":3/"first":300/' r.jsonl
