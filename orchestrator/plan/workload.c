@@ -1,5 +1,11 @@
+#include <errno.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/child.h"
 #include "common/paths.h"
@@ -116,6 +122,23 @@ static enum status check_settings(const struct point *point)
     return STATUS_OK;
 }
 
+/* The folder for logs is there and takes files, or can be made. */
+static enum status check_log(const char *directory)
+{
+    char above[PATH_MAX];
+    struct stat info;
+    if (snprintf(above, sizeof above, "%s", directory) >= (int)sizeof above)
+        return status_set(STATUS_USAGE, "the path of program-log is too long");
+    bool there = stat(directory, &info) == 0;
+    bool missing = !there && errno == ENOENT;
+    if (there && !S_ISDIR(info.st_mode))
+        errno = ENOTDIR;
+    else if ((there || missing) && access(missing ? dirname(above) : directory, W_OK | X_OK) == 0)
+        return STATUS_OK;
+    return status_set(STATUS_USAGE, "cannot use '%s' as program-log: %s", directory,
+                      strerror(errno));
+}
+
 static enum status find_program(const struct job *job, struct point *point)
 {
     char path[PATH_MAX];
@@ -134,6 +157,8 @@ static enum status find_program(const struct job *job, struct point *point)
     /* Better known now than after the first point. */
     if (!strchr(job->command[0], '{'))
         status = child_find_program(job->command[0], path);
+    if (status == STATUS_OK && point->program.log)
+        status = check_log(point->program.log);
     if (status != STATUS_OK)
         return status;
     point->work.workload = WORKLOAD_PROGRAM;

@@ -152,10 +152,17 @@ SCRIPT
   [ "$(grep -c garbage logs/point-0-process-1.log)" -gt 19000 ]
   [ -e logs/point-0-process-0.log ]
   absent garbage err
-  # A folder that cannot be made costs the point, and is named.
+  # A folder that cannot be made is an error before any point costs time; a dry run makes none.
   touch file
-  measure 2 -l processes:2 --program-log file/logs -- "$PROGRAM" well
-  points "all(.status == \"failed\" and .error == \"cannot make 'file/logs': Not a directory\")" r.jsonl
+  refused "cannot use 'file/logs' as program-log: Not a directory" "$MPSWEEP" sweep --device emulated \
+    -l processes:2 --program-log file/logs -o no.jsonl -- "$PROGRAM" well
+  refused "cannot use 'file' as program-log: Not a directory" "$MPSWEEP" tune --device emulated \
+    --program-log file -o no.jsonl -- "$PROGRAM" well
+  refused "cannot use 'none/logs/' as program-log: No such file or directory" "$MPSWEEP" trace --device emulated \
+    -l processes:2 --program-log none/logs/ -o t.json -- "$PROGRAM" well
+  [ ! -e no.jsonl ] && [ ! -e t.json ]
+  expect 0 "$MPSWEEP" sweep --device emulated -l processes:2 --program-log new -n -- "$PROGRAM" well
+  [ ! -e new ]
 }
 
 @test "outside of mpsweep a program runs as usual" {
