@@ -504,8 +504,11 @@ const char *ceiling_name(enum ceiling_kind kind)
     return (unsigned)kind < CEILING_KINDS ? words[kind].name : "none";
 }
 
-const char *ceiling_title(enum ceiling_kind kind)
+const char *ceiling_title(enum ceiling_kind kind, const struct explain_point *point)
 {
+    /* Its kernels may only wait, or it has none but device copies. */
+    if (kind == CEILING_ARITHMETIC && point->work.workload == WORKLOAD_DESCRIBED)
+        return "work on the GPU";
     return (unsigned)kind < CEILING_KINDS ? words[kind].title : "not known";
 }
 

@@ -77,8 +77,8 @@ enum ceiling_kind ceilings_next(const struct ceilings *ceilings, enum ceiling_ki
 /* "queues", as in tables and JSON: lower case, words joined by '-'. */
 const char *ceiling_name(enum ceiling_kind kind);
 
-/* "hardware queues": the ceiling as a heading or in a sentence. */
-const char *ceiling_title(enum ceiling_kind kind);
+/* "hardware queues": the ceiling of a point as a heading or in a sentence. */
+const char *ceiling_title(enum ceiling_kind kind, const struct explain_point *point);
 
 /* "copies to the GPU": what workers wait for at this ceiling; NULL: there is no line. */
 const char *ceiling_line(enum ceiling_kind kind);

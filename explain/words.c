@@ -191,10 +191,12 @@ const char *ceiling_reason(enum ceiling_kind kind, const struct explain_point *p
                     "process");
         break;
     case CEILING_ARITHMETIC:
-        text_append(&out,
-                    "the GPU is busy with the kernels' own %s: the same work in grids that "
-                    "fill it runs no faster",
-                    point->work.workload == WORKLOAD_DESCRIBED ? "work" : "computing");
+        text_append(&out, "%s",
+                    point->work.workload == WORKLOAD_DESCRIBED
+                        ? "the GPU is busy with the iteration's kernels and device copies: many of "
+                          "them at once, without the rest of it, run no faster"
+                        : "the GPU is busy with the kernels' own computing: the same work in grids "
+                          "that fill it runs no faster");
         break;
     case CEILING_CPUS:
         text_append(&out,

@@ -26,10 +26,10 @@ static json_t *ceilings_json(const struct explanation *point)
             named[count++] = (struct named){(enum ceiling_kind)i, point->ceilings.ips[i]};
     qsort(named, count, sizeof named[0], by_ips);
     for (size_t i = 0; i < count; i++)
-        json_array_append_new(array,
-                              json_pack("{s:s, s:s, s:f, s:b}", "name", ceiling_name(named[i].kind),
-                                        "title", ceiling_title(named[i].kind), "ips", named[i].ips,
-                                        "binding", named[i].kind == point->binding.kind));
+        json_array_append_new(
+            array, json_pack("{s:s, s:s, s:f, s:b}", "name", ceiling_name(named[i].kind), "title",
+                             ceiling_title(named[i].kind, &point->point), "ips", named[i].ips,
+                             "binding", named[i].kind == point->binding.kind));
     return array;
 }
 

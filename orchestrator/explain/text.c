@@ -74,14 +74,14 @@ static void add_row(struct columns *table, const struct table_settings *varying,
                      table_setting_text(point->record, varying->rows[i], text, sizeof text));
     columns_cell(table, "%s", text_number(point->measured_ips, text, sizeof text));
     add_prediction(table, &point->predicted);
-    columns_cell(table, "%s", ceiling_title(point->binding.kind));
+    columns_cell(table, "%s", ceiling_title(point->binding.kind, &point->point));
     columns_cell(table, "%s", known ? text_number(ceiling, text, sizeof text) : "-");
     if (known)
         columns_cell(table, "%.0f%%", 100.0 * point->measured_ips / ceiling);
     else
         columns_cell(table, "-");
     if (known && point->binding.next != CEILING_KINDS)
-        columns_cell(table, "%s %s%s", ceiling_title(point->binding.next),
+        columns_cell(table, "%s %s%s", ceiling_title(point->binding.next, &point->point),
                      text_number(point->ceilings.ips[point->binding.next], text, sizeof text),
                      has_lower_next(point) ? " †" : "");
     else
@@ -181,7 +181,7 @@ static void append_passed(struct text *out, const struct explanation *point)
         text_append(out,
                     "; measured is %.0f%% above what was predicted to be the limit, %s with %s/s: "
                     "the calibration found less than there is, and promises are too low",
-                    100.0 * share, ceiling_title(point->passed),
+                    100.0 * share, ceiling_title(point->passed, &point->point),
                     text_number(point->passed_ips, number, sizeof number));
 }
 
@@ -195,7 +195,7 @@ static void print_group(FILE *out, const struct table_settings *varying,
     bool several = name_group(&text, varying, set, first);
     binding_reason(&point->binding, &point->ceilings, &point->point, point->calibration, reason,
                    sizeof reason);
-    text_append(&text, " — %s: ", ceiling_title(point->binding.kind));
+    text_append(&text, " — %s: ", ceiling_title(point->binding.kind, &point->point));
     if (several && point->binding.kind != CEILING_KINDS)
         text_append(&text, "(at %s) ", point_shape(point->record, shape));
     text_append(&text, "%s", reason);
@@ -206,7 +206,8 @@ static void print_group(FILE *out, const struct table_settings *varying,
     append_passed(&text, point);
     /* One that is lower is in the reason. */
     if (point->binding.next != CEILING_KINDS && !has_lower_next(point))
-        text_append(&text, "; the next ceiling: %s, %s/s", ceiling_title(point->binding.next),
+        text_append(&text, "; the next ceiling: %s, %s/s",
+                    ceiling_title(point->binding.next, &point->point),
                     text_number(point->ceilings.ips[point->binding.next], number, sizeof number));
     print_paragraph(out, paragraph);
     text = (struct text){.at = paragraph, .size = sizeof paragraph};
@@ -221,7 +222,7 @@ static void print_group(FILE *out, const struct table_settings *varying,
                     remedy->predicted_ips / point->measured_ips,
                     text_number(point->measured_ips, measured, sizeof measured));
         if (remedy->then != CEILING_KINDS)
-            text_append(&text, ", then limited by: %s", ceiling_title(remedy->then));
+            text_append(&text, ", then limited by: %s", ceiling_title(remedy->then, &point->point));
         text_append(&text, ")");
     }
     fputs(*columns_item() ? "  " : "   ", out);
@@ -286,9 +287,10 @@ void explain_print_text(FILE *out, json_t *header, const struct explain_set *set
                 "known\n",
                 set->apart, set->apart == 1 ? "" : "s");
     if (set->foreign > 0)
-        fprintf(out,
-                "\n%zu point%s of workloads without a calibration, such as '%s', left out: 'mpsweep "
-                "sweep --calibrate' makes one of built-in and described workloads\n",
-                set->foreign, set->foreign == 1 ? "" : "s", set->foreign_workload);
+        fprintf(
+            out,
+            "\n%zu point%s of workloads without a calibration, such as '%s', left out: 'mpsweep "
+            "sweep --calibrate' makes one of built-in and described workloads\n",
+            set->foreign, set->foreign == 1 ? "" : "s", set->foreign_workload);
     json_decref(records);
 }

@@ -151,10 +151,11 @@ static void add_limits(const struct tune *tune, json_t *record, size_t winner)
             double ceiling_ips = point->ceilings.ips[point->binding.kind];
             binding_reason(&point->binding, &point->ceilings, &point->point, point->calibration,
                            text, sizeof text);
-            json_add(record, json_pack("{s:s, s:{s:s, s:s, s:f, s:f}}", "limited_by",
-                                       ceiling_name(point->binding.kind), "limit", "title",
-                                       ceiling_title(point->binding.kind), "reason", text, "ips",
-                                       ceiling_ips, "reached", point->measured_ips / ceiling_ips));
+            json_add(record,
+                     json_pack("{s:s, s:{s:s, s:s, s:f, s:f}}", "limited_by",
+                               ceiling_name(point->binding.kind), "limit", "title",
+                               ceiling_title(point->binding.kind, &point->point), "reason", text,
+                               "ips", ceiling_ips, "reached", point->measured_ips / ceiling_ips));
         }
     }
     explain_set_release(&set);

@@ -371,12 +371,19 @@ static void every_kind_has_words(void **state)
     for (int i = 0; i < CEILING_KINDS; i++) {
         char text[256];
         assert_string_not_equal(ceiling_name((enum ceiling_kind)i), "none");
-        assert_non_null(ceiling_title((enum ceiling_kind)i));
+        assert_non_null(ceiling_title((enum ceiling_kind)i, &point));
         assert_true(strlen(ceiling_reason((enum ceiling_kind)i, &point, &h200, text, sizeof text)) >
                     20);
         assert_true(strlen(text) < sizeof text - 1);
     }
     assert_string_equal(ceiling_name(CEILING_KINDS), "none");
+    /* The kernels of a described workload may only wait. */
+    char text[256];
+    assert_string_equal(ceiling_title(CEILING_ARITHMETIC, &point), "arithmetic");
+    point.work.workload = WORKLOAD_DESCRIBED;
+    assert_string_equal(ceiling_title(CEILING_ARITHMETIC, &point), "work on the GPU");
+    ceiling_reason(CEILING_ARITHMETIC, &point, &h200, text, sizeof text);
+    assert_non_null(strstr(text, "kernels and device copies"));
 }
 
 static void a_calibration_is_for_one_work(void **state)

@@ -124,7 +124,7 @@ static void copies_that_gpus_share_are_the_limit(void **state)
     binding_reason(&binding, &ceilings, &point, &calibration, reason, sizeof reason);
     assert_non_null(strstr(reason, "one GPU alone copies 39.5 GB/s each way at once, but 2 at once "
                                    "only 51.3 GB/s together"));
-    assert_string_equal("host copies shared by GPUs", ceiling_title(CEILING_HOST_COPIES));
+    assert_string_equal("host copies shared by GPUs", ceiling_title(CEILING_HOST_COPIES, &point));
     /* No option lifts it. */
     struct remedy remedy;
     remedy_find(&point, &calibration, NULL, &remedy);
