@@ -185,7 +185,7 @@ bool help_print_word(FILE *out, const char *word)
     any |= print_probe(out, name);
     for (int i = 0; i < OPTION_COUNT; i++)
         named |= strcmp(option_table[i].name, name) == 0;
-    bool axes = strcmp(word, "axes") == 0 || strcmp(word, "axis") == 0;
+    bool axes = strcmp(word, "axes") == 0 || strcmp(word, "axis") == 0 || strcmp(word, "*") == 0;
     for (int i = 0; i < OPTION_COUNT; i++) {
         const struct option_row *row = &option_table[i];
         bool wanted = letter  ? row->letter == letter

@@ -97,6 +97,9 @@ fits_a_screen() {
     grep -q -- '--rate closed|R|max-under-pN=TIME' out
   done
   expect 0 "$MPSWEEP" help axes
+  cp out axes
+  expect 0 "$MPSWEEP" help '*'
+  cmp out axes
   diff <(grep -E '^ +(-., )?--' out | grep -v ' \*$') /dev/null
   [ "$(grep -cE -- ' --.* \*$' out)" -gt 20 ]
   expect 0 "$MPSWEEP" help format
