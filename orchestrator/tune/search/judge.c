@@ -227,6 +227,18 @@ static bool is_as_good(const struct tune_search *search, size_t best, size_t poi
            chance_of_less(search, best, point, much_less) < EQUAL_RISK;
 }
 
+/* A finalist that rounds, or these and windows, leave within what counts as the same: it may be as
+ * good, however far its rounds spread. most: the mean of the rounds of the one that did most. */
+static bool may_be_as_good(const struct tune_search *search, size_t best, size_t point, double most)
+{
+    const struct tune_state *state = &search->states[point];
+    double same = same_share(search);
+    bool by_all = search->states[best].believed - state->believed <= same;
+    bool by_rounds = value_of(search, point) >= (1.0 - same) * most;
+    return is_finalist(search, point) && (by_all || by_rounds) &&
+           chance_of_less(search, best, point, same) < EQUAL_SURE;
+}
+
 bool tune_is_told_apart(const struct tune_search *search, size_t best, size_t point)
 {
     double same = same_share(search);
@@ -303,12 +315,31 @@ static void choose_winner(const struct tune_search *search, const size_t *pool, 
     out->rounds = rounds ? search->states[out->winner].rounds : 0;
 }
 
+static double most_of_rounds(const struct tune_search *search, const size_t *pool, size_t count)
+{
+    double most = 0.0;
+    for (size_t i = 0; i < count; i++)
+        if (is_finalist(search, pool[i]))
+            most = fmax(most, value_of(search, pool[i]));
+    return most;
+}
+
+/* Those that are as good; and beside them finalists that may be, as far as the data show. Where
+ * there are only such, the search is not finished: more rounds would show it. */
 static void find_equals(const struct tune_search *search, const size_t *pool, size_t count,
                         struct tune_judgement *out)
 {
+    double most = most_of_rounds(search, pool, count);
+    bool sure[TUNE_LOOKS_MOST + 1] = {false};
     out->equal[out->equal_count++] = out->winner;
-    for (size_t i = 0; i < count && out->equal_count < TUNE_EQUAL_MOST; i++)
-        if (pool[i] != out->winner && is_as_good(search, pool[0], pool[i]))
+    for (size_t i = 0; i < count && out->equal_count < TUNE_EQUAL_MOST; i++) {
+        sure[i] = pool[i] == out->winner || is_as_good(search, pool[0], pool[i]);
+        if (pool[i] != out->winner && sure[i])
+            out->equal[out->equal_count++] = pool[i];
+    }
+    bool any = out->equal_count > 1;
+    for (size_t i = 0; any && i < count && out->equal_count < TUNE_EQUAL_MOST; i++)
+        if (!sure[i] && may_be_as_good(search, pool[0], pool[i], most))
             out->equal[out->equal_count++] = pool[i];
     for (size_t i = 1; i < out->equal_count; i++)
         tune_rank(search, is_cheaper, out->equal[i], out->equal, i, TUNE_EQUAL_MOST);

@@ -384,6 +384,44 @@ static void test_few_noisy_rounds_make_no_equals(void **state)
     assert_int_equal(judgement.equal_count, 1);
 }
 
+static void note_round(size_t point, double value, double p99_us)
+{
+    const struct tune_observation seen = {.value = value,
+                                          .low = 0.99 * value,
+                                          .high = 1.01 * value,
+                                          .ips = value,
+                                          .p99_us = p99_us,
+                                          .cpus = 1.0};
+    tune_search_note_round(rig.search, point, value, &seen);
+}
+
+/* Rounds that differ do not show that a finalist does less: it is named beside steady equals. One
+ * that is surely 1% below them by all its rounds is not. */
+static void test_an_unsteady_finalist_is_among_the_equals(void **state)
+{
+    (void)state;
+    static const double unsteady[] = {1048.0, 952.0, 996.4, 998.8},
+                        less[] = {972.0, 970.0, 971.0, 971.0};
+    for (int equals = 1; equals <= 2; equals++) {
+        rig_make_space();
+        rig_begin(&rig_rules);
+        for (int round = 0; round < 4; round++) {
+            note_round(0, 1000.0 + round % 2, 70.0);
+            if (equals > 1)
+                note_round(1, 999.0 + round % 2, 72.0);
+            note_round(2, unsteady[round], 10.0);
+            note_round(3, less[round], 1.0);
+        }
+        struct tune_judgement judgement = rig_judge();
+        assert_int_equal(judgement.winner, 0);
+        /* Beside one alone it is open: more rounds would show it. */
+        assert_int_equal(judgement.verdict, equals > 1 ? TUNE_EQUAL : TUNE_UNFINISHED);
+        assert_int_equal(judgement.equal_count, equals > 1 ? 3 : 1);
+        if (equals > 1)
+            assert_int_equal(judgement.equal[1], 2);
+    }
+}
+
 static void test_of_equals_with_equal_cpus(void **state)
 {
     (void)state;
@@ -531,6 +569,7 @@ int main(void)
         cmocka_unit_test_teardown(test_exhaustive_asks_for_all, rig_end),
         cmocka_unit_test_teardown(test_of_equals_the_cheapest_wins, rig_end),
         cmocka_unit_test_teardown(test_few_noisy_rounds_make_no_equals, rig_end),
+        cmocka_unit_test_teardown(test_an_unsteady_finalist_is_among_the_equals, rig_end),
         cmocka_unit_test_teardown(test_of_equals_with_equal_cpus, rig_end),
         cmocka_unit_test_teardown(test_the_cheapest_of_a_plateau_is_a_finalist, rig_end),
         cmocka_unit_test_teardown(test_streams_take_the_place_of_threads, rig_end),
