@@ -254,21 +254,6 @@ bool tune_is_rival(const struct tune_search *search, size_t best, size_t point)
     return !worse && !is_as_good(search, best, point);
 }
 
-static double amount_or_most(double amount)
-{
-    return amount > 0.0 ? amount : INFINITY;
-}
-
-static bool is_cheaper(const struct tune_search *search, size_t a, size_t b)
-{
-    const struct tune_observation *x = &search->states[a].seen, *y = &search->states[b].seen;
-    if (amount_or_most(x->cpus) != amount_or_most(y->cpus))
-        return amount_or_most(x->cpus) < amount_or_most(y->cpus);
-    if (amount_or_most(x->p99_us) != amount_or_most(y->p99_us))
-        return amount_or_most(x->p99_us) < amount_or_most(y->p99_us);
-    return search->candidates[a].processes < search->candidates[b].processes;
-}
-
 static void put_first(size_t *list, size_t point)
 {
     size_t at = 0;
@@ -276,6 +261,14 @@ static void put_first(size_t *list, size_t point)
         at++;
     memmove(list + 1, list, at * sizeof *list);
     list[0] = point;
+}
+
+/* The one to be preferred comes first, then the one to be preferred among the others, and so on. */
+static void sort_by_preference(const struct tune_search *search, size_t *list, size_t count)
+{
+    enum tune_reason reason;
+    for (size_t i = 0; i + 1 < count; i++)
+        put_first(list + i, tune_prefer(search, list + i, count - i, &reason));
 }
 
 /* How many rounds a winner must have: two, where one with as many is about as good as the best, or
@@ -341,9 +334,7 @@ static void find_equals(const struct tune_search *search, const size_t *pool, si
     for (size_t i = 0; any && i < count && out->equal_count < TUNE_EQUAL_MOST; i++)
         if (!sure[i] && may_be_as_good(search, pool[0], pool[i], most))
             out->equal[out->equal_count++] = pool[i];
-    for (size_t i = 1; i < out->equal_count; i++)
-        tune_rank(search, is_cheaper, out->equal[i], out->equal, i, TUNE_EQUAL_MOST);
-    put_first(out->equal, out->winner);
+    sort_by_preference(search, out->equal + 1, out->equal_count - 1);
 }
 
 /* The best of the others, by what is believed of them. */

@@ -215,8 +215,8 @@ struct tune_judgement {
     double margin, margin_low, margin_high; /* winner / next - 1; NAN without a next one */
     unsigned rounds;                        /* of the finals; 0: judged by single windows */
     /* The measured points that are as good as the best, as far as the data show, and beside such
-     * the finalists that may be: the winner first, then by CPUs in use, 99th percentile and
-     * processes; the winner alone with TUNE_WINNER, none with TUNE_NONE. */
+     * the finalists that may be: the winner first, then the one to be preferred among the others,
+     * and so on; the winner alone with TUNE_WINNER, none with TUNE_NONE. */
     size_t equal_count;
     size_t equal[TUNE_EQUAL_MOST];
     double reached_share;   /* of the highest prediction, or of the highest ceiling; 0: not known */

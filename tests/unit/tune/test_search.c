@@ -384,6 +384,22 @@ static void test_few_noisy_rounds_make_no_equals(void **state)
     assert_int_equal(judgement.equal_count, 1);
 }
 
+/* CPUs that differ by chance do not decide: the percentile does. */
+static void test_equals_stand_in_the_order_of_preference(void **state)
+{
+    (void)state;
+    static const double cpus[] = {1.0, 4.01, 4.0, 4.02, 2.0}, p99_us[] = {40, 30, 70, 10, 90};
+    static const size_t order[] = {0, 4, 3, 1, 2};
+    rig_make_space();
+    rig_begin(&rig_rules);
+    for (size_t point = 0; point < 5; point++)
+        note_finals(point, 1000.0 - (double)point, cpus[point], p99_us[point]);
+    struct tune_judgement judgement = rig_judge();
+    assert_int_equal(judgement.equal_count, 5);
+    for (size_t i = 0; i < 5; i++)
+        assert_int_equal(judgement.equal[i], order[i]);
+}
+
 static void note_round(size_t point, double value, double p99_us)
 {
     const struct tune_observation seen = {.value = value,
@@ -569,6 +585,7 @@ int main(void)
         cmocka_unit_test_teardown(test_exhaustive_asks_for_all, rig_end),
         cmocka_unit_test_teardown(test_of_equals_the_cheapest_wins, rig_end),
         cmocka_unit_test_teardown(test_few_noisy_rounds_make_no_equals, rig_end),
+        cmocka_unit_test_teardown(test_equals_stand_in_the_order_of_preference, rig_end),
         cmocka_unit_test_teardown(test_an_unsteady_finalist_is_among_the_equals, rig_end),
         cmocka_unit_test_teardown(test_of_equals_with_equal_cpus, rig_end),
         cmocka_unit_test_teardown(test_the_cheapest_of_a_plateau_is_a_finalist, rig_end),
