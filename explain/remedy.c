@@ -1,5 +1,6 @@
 #include "explain/remedy.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -19,6 +20,9 @@
 /* Less than this is not worth a change; and of two remedies this near, the first one is taken. */
 #define LEAST_GAIN 1.05
 #define ABOUT_THE_SAME 1.05
+
+/* A point that does less than this share of its ceiling may do more below it. */
+#define NEAR_CEILING 0.9
 
 #define FEWER_KERNELS "launch fewer kernels, each doing more"
 #define FEWER_BYTES "copy fewer bytes in an iteration"
@@ -49,6 +53,13 @@ static const struct {
     [CEILING_HOST_COPIES] = {{REMEDY_PINNED},
                              FEWER_BYTES "; more GPUs of this machine add nothing"},
     [CEILING_HOST_LAUNCH] = {{REMEDY_GRAPH}, FEWER_KERNELS},
+};
+
+/* What is tried of a point that is far below its ceiling, which another layout may come nearer to;
+ * what changes least first. */
+static const enum remedy_kind nearer[] = {
+    REMEDY_CONNECTIONS, REMEDY_BLOCK,     REMEDY_WORKERS, REMEDY_SYNC,
+    REMEDY_HYBRID,      REMEDY_PROCESSES, REMEDY_PINNED,  REMEDY_GRAPH,
 };
 
 struct budget {
@@ -84,6 +95,14 @@ static void widen(struct explain_point *point, const struct budget *budget)
     }
 }
 
+static double lowest_of(const struct explain_point *point, const struct calibration *calibration)
+{
+    struct ceilings ceilings;
+    ceilings_compute(point, calibration, &ceilings);
+    enum ceiling_kind lowest = ceilings_lowest(&ceilings);
+    return lowest == CEILING_KINDS ? INFINITY : ceilings.ips[lowest];
+}
+
 static struct binding binding_of(const struct explain_point *point,
                                  const struct calibration *calibration)
 {
@@ -111,28 +130,36 @@ static void double_workers(struct explain_point *point)
         point->threads *= 2;
 }
 
+/* Doubles them once, as far as they fit and can all be at work; false: they cannot. */
+static bool add_some_workers(struct explain_point *point, const struct calibration *calibration,
+                             const struct budget *budget)
+{
+    struct explain_point more = *point;
+    double_workers(&more);
+    if (more.mps && more.processes > budget->clients)
+        more.processes = budget->clients;
+    widen(&more, budget);
+    if (more.threads > THREADS_MOST || more.streams > STREAMS_MOST || !fits(&more, budget) ||
+        ceiling_workers(&more) > LAYOUT_MOST_WORKERS ||
+        ceiling_workers(&more) <= ceiling_workers(point))
+        return false;
+    if (ceiling_active_threads(&more, calibration) < ceiling_streams(&more))
+        return false;
+    *point = more;
+    return true;
+}
+
 /* Doubles them time and again, until something else binds. */
 static bool add_workers(struct explain_point *point, const struct calibration *calibration,
                         const struct budget *budget)
 {
     bool added = false;
-    for (;;) {
-        struct explain_point more = *point;
-        double_workers(&more);
-        if (more.mps && more.processes > budget->clients)
-            more.processes = budget->clients;
-        widen(&more, budget);
-        if (more.threads > THREADS_MOST || more.streams > STREAMS_MOST || !fits(&more, budget) ||
-            ceiling_workers(&more) > LAYOUT_MOST_WORKERS ||
-            ceiling_workers(&more) <= ceiling_workers(point))
-            return added;
-        if (ceiling_active_threads(&more, calibration) < ceiling_streams(&more))
-            return added;
-        *point = more;
+    while (add_some_workers(point, calibration, budget)) {
         added = true;
         if (limit_of(point, calibration) != CEILING_WORKERS)
             return true;
     }
+    return added;
 }
 
 /* As many streams, polled by twice as many threads, while these are the limit. */
@@ -373,31 +400,103 @@ static double base_of(const struct explain_point *point, const struct calibratio
     return point->passed_ips > 0.0 ? point->passed_ips : predict_ips(point, calibration);
 }
 
+/* Whether a remedy gives enough. One that leaves the ceiling where it is has no figure that a
+ * lifted ceiling would have: it is to give more than the point does by the low end of its interval,
+ * too, and no more than its own ceilings allow. */
+static bool is_worth_it(const struct explain_point *point, const struct calibration *calibration,
+                        struct remedy *remedy)
+{
+    struct prediction predicted;
+    double now = base_of(point, calibration), low = 1.0;
+    predict(&remedy->point, calibration, &predicted);
+    if (remedy->nearer) {
+        predicted.ips = fmin(predicted.ips, lowest_of(&remedy->point, calibration));
+        low = 1.0 - predicted.half_rel;
+    }
+    remedy->predicted_ips = predicted.ips;
+    remedy->gain = predicted.ips / now;
+    if (remedy->nearer)
+        now = fmax(now, point->measured_ips);
+    return predicted.ips >= LEAST_GAIN * now && low * predicted.ips > now;
+}
+
+/* Takes a remedy that gives enough, and more than the best one. */
+static void consider(const struct explain_point *point, const struct calibration *calibration,
+                     const struct budget *budget, struct remedy remedy, struct remedy *best)
+{
+    best->tried = true;
+    spare_cpus(point, &remedy, calibration, budget);
+    if (remedy.kind == REMEDY_WORKERS && ceiling_polls(&remedy.point))
+        remedy.kind = REMEDY_STREAMS;
+    if (!is_worth_it(point, calibration, &remedy) ||
+        (best->kind != REMEDY_NONE && remedy.predicted_ips < ABOUT_THE_SAME * best->predicted_ips))
+        return;
+    /* A graph changes the program, all others only how it is started, unless it polls. */
+    if (remedy.kind == REMEDY_GRAPH && best->kind != REMEDY_NONE && !ceiling_polls(point))
+        return;
+    *best = remedy;
+}
+
+static struct remedy begin_remedy(enum remedy_kind kind, const struct explain_point *point)
+{
+    struct remedy remedy = {.kind = kind, .point = *point, .tried = true};
+    remedy.point.measured_ips = remedy.point.measured_low_ips = 0.0;
+    return remedy;
+}
+
 /* The best of what is tried for a ceiling; best is left alone where nothing gives enough. */
 static void try_all(enum ceiling_kind kind, const struct explain_point *point,
                     const struct calibration *calibration, const struct budget *budget,
                     struct remedy *best)
 {
-    double now = base_of(point, calibration);
     for (size_t i = 0; i < sizeof against[0].tried / sizeof against[0].tried[0]; i++) {
-        struct remedy remedy = {.kind = against[kind].tried[i], .point = *point, .tried = true};
-        remedy.point.measured_ips = remedy.point.measured_low_ips = 0.0;
-        if (remedy.kind == REMEDY_NONE || !apply(remedy.kind, &remedy.point, calibration, budget))
+        struct remedy remedy = begin_remedy(against[kind].tried[i], point);
+        if (remedy.kind != REMEDY_NONE && apply(remedy.kind, &remedy.point, calibration, budget))
+            consider(point, calibration, budget, remedy, best);
+    }
+}
+
+/* Whether a point does much less than its ceiling, as measured and as predicted. */
+static bool is_far_below(const struct explain_point *point, const struct calibration *calibration,
+                         enum ceiling_kind limit)
+{
+    struct ceilings ceilings;
+    ceilings_compute(point, calibration, &ceilings);
+    double does = fmax(point->measured_ips, predict_ips(point, calibration));
+    return does < NEAR_CEILING * ceilings.ips[limit];
+}
+
+/* Sleep spares CPUs where threads have to share them, and more processes that take turns wait for
+ * more of these. Whether processes get more graphs through than threads do, no run of a calibration
+ * shows. */
+static bool may_come_nearer(enum remedy_kind kind, const struct explain_point *point,
+                            const struct calibration *calibration, enum ceiling_kind limit)
+{
+    if (kind == REMEDY_BLOCK)
+        return is_crowded(point, calibration);
+    if (kind == REMEDY_WORKERS && limit == CEILING_TIME_SLICING)
+        return false;
+    bool spreads = kind == REMEDY_HYBRID || kind == REMEDY_PROCESSES;
+    return !spreads || point->launch == LAUNCH_STREAM;
+}
+
+/* What leaves the ceiling where it is, and comes nearer to it: twice as many workers, four times as
+ * many and so on, and each other option. */
+static void try_nearer(enum ceiling_kind limit, const struct explain_point *point,
+                       const struct calibration *calibration, const struct budget *budget,
+                       struct remedy *best)
+{
+    best->nearer = true;
+    for (size_t i = 0; i < sizeof nearer / sizeof nearer[0]; i++) {
+        struct remedy remedy = begin_remedy(nearer[i], point);
+        remedy.nearer = true;
+        if (!may_come_nearer(remedy.kind, point, calibration, limit))
             continue;
-        best->tried = true;
-        spare_cpus(point, &remedy, calibration, budget);
-        if (remedy.kind == REMEDY_WORKERS && ceiling_polls(&remedy.point))
-            remedy.kind = REMEDY_STREAMS;
-        remedy.predicted_ips = predict_ips(&remedy.point, calibration);
-        remedy.gain = remedy.predicted_ips / now;
-        if (remedy.gain < LEAST_GAIN ||
-            (best->kind != REMEDY_NONE &&
-             remedy.predicted_ips < ABOUT_THE_SAME * best->predicted_ips))
-            continue;
-        /* A graph changes the program, all others only how it is started, unless it polls. */
-        if (remedy.kind == REMEDY_GRAPH && best->kind != REMEDY_NONE && !ceiling_polls(point))
-            continue;
-        *best = remedy;
+        if (remedy.kind == REMEDY_WORKERS)
+            while (add_some_workers(&remedy.point, calibration, budget))
+                consider(point, calibration, budget, remedy, best);
+        else if (apply(remedy.kind, &remedy.point, calibration, budget))
+            consider(point, calibration, budget, remedy, best);
     }
 }
 
@@ -422,6 +521,8 @@ void remedy_find(const struct explain_point *point, const struct calibration *ca
     /* That its figure is too low does not show that it is far away. */
     if (binding.passed != CEILING_KINDS && binding.passed != limit)
         try_all(binding.passed, point, calibration, &budget, &best);
+    if (best.kind == REMEDY_NONE && is_far_below(point, calibration, limit))
+        try_nearer(limit, point, calibration, &budget, &best);
     if (best.kind == REMEDY_NONE) {
         snprintf(best.advice, sizeof best.advice, "%s%s", against[limit].otherwise,
                  limit == CEILING_CPUS && ceiling_gpus(point) > 1

@@ -34,8 +34,10 @@ enum remedy_kind {
 #define REMEDY_ADVICE 320
 
 struct remedy {
-    enum remedy_kind kind;      /* REMEDY_NONE: the other fields but tried and advice are not set */
-    bool tried;                 /* something could be changed, whether it gives enough or not */
+    enum remedy_kind kind; /* REMEDY_NONE: the other fields but tried and advice are not set */
+    bool tried;            /* something could be changed, whether it gives enough or not */
+    bool nearer; /* it leaves the ceiling where it is, and brings the point nearer to it; of
+                    REMEDY_NONE: such were tried, too */
     struct explain_point point; /* the point with the remedy applied */
     double predicted_ips;       /* of that point */
     double gain; /* against what is predicted of the point as it is, or what it has passed */
@@ -46,7 +48,9 @@ struct remedy {
 
 /* Tries what could lift the binding ceiling and takes what is predicted to give most; of two that
  * give about the same, the one that changes less; a graph, which changes the program and not only
- * how it is started, where nothing else helps or threads poll. Where a remedy would have more
+ * how it is started, where nothing else helps or threads poll. Where nothing lifts the ceiling and
+ * the point is far below it, tries what could bring it nearer, and takes that if it is predicted to
+ * give clearly more. Where a remedy would have more
  * threads than CPUs, few of them poll the streams of all, if the iterations are graphs. */
 void remedy_find(const struct explain_point *point, const struct calibration *calibration,
                  const struct remedy_limits *limits, struct remedy *out);

@@ -50,6 +50,8 @@ static json_t *remedy_json(const struct explanation *point)
         "threads", (int)remedy->point.threads, "connections", (int)remedy->point.connections,
         "predicted_ips", remedy->predicted_ips, "predicted_gain", remedy->gain, "gain",
         remedy->predicted_ips / point->measured_ips, "then", name_or_null(remedy->then));
+    if (remedy->nearer)
+        json_object_set_new(object, "lifts", json_false());
     if (ceiling_polls(&remedy->point))
         json_object_set_new(object, "streams", json_integer(remedy->point.streams));
     return object;

@@ -174,12 +174,12 @@ static bool same_group(const struct explanation *a, const struct explanation *b)
 {
     const struct explain_point *p = &a->point, *q = &b->point;
     return a->binding.kind == b->binding.kind && a->remedy.kind == b->remedy.kind &&
-           a->calibration == b->calibration && p->mps == q->mps &&
-           ceiling_gpus(p) == ceiling_gpus(q) && (p->processes > 1) == (q->processes > 1) &&
-           (p->threads > 1) == (q->threads > 1) && ceiling_polls(p) == ceiling_polls(q) &&
-           p->connections == q->connections && p->memory == q->memory && p->sync == q->sync &&
-           p->launch == q->launch && p->schedule == q->schedule &&
-           p->percentage_count == q->percentage_count &&
+           a->remedy.nearer == b->remedy.nearer && a->calibration == b->calibration &&
+           p->mps == q->mps && ceiling_gpus(p) == ceiling_gpus(q) &&
+           (p->processes > 1) == (q->processes > 1) && (p->threads > 1) == (q->threads > 1) &&
+           ceiling_polls(p) == ceiling_polls(q) && p->connections == q->connections &&
+           p->memory == q->memory && p->sync == q->sync && p->launch == q->launch &&
+           p->schedule == q->schedule && p->percentage_count == q->percentage_count &&
            memcmp(p->percentages, q->percentages, sizeof p->percentages) == 0;
 }
 

@@ -213,11 +213,15 @@ static void print_group(FILE *out, const struct table_settings *varying,
     text = (struct text){.at = paragraph, .size = sizeof paragraph};
     if (remedy->kind == REMEDY_NONE) {
         text_append(&text, "no option of mpsweep %s: %s",
-                    remedy->tried ? "is predicted to give 5% more" : "lifts it", remedy->advice);
+                    remedy->nearer  ? "is predicted to give clearly more"
+                    : remedy->tried ? "is predicted to give 5% more"
+                                    : "lifts it",
+                    remedy->advice);
     } else {
         char measured[32];
-        text_append(&text, "lift it with %s: %s (predicted for %s: %s/s, ×%.2g of the measured %s",
-                    remedy->options, remedy->advice, shape_of(&remedy->point, shape),
+        text_append(&text, "%s with %s: %s (predicted for %s: %s/s, ×%.2g of the measured %s",
+                    remedy->nearer ? "come nearer to it" : "lift it", remedy->options,
+                    remedy->advice, shape_of(&remedy->point, shape),
                     text_number(remedy->predicted_ips, number, sizeof number),
                     remedy->predicted_ips / point->measured_ips,
                     text_number(point->measured_ips, measured, sizeof measured));

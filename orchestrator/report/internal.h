@@ -27,8 +27,9 @@ struct report_file {
 struct report_limit {
     const char *title, *reason; /* "hardware queues"; borrowed; "": not known */
     double ips, reached;        /* NAN: not known */
-    const char *remedy;         /* what lifts it; borrowed */
-    const char *options;        /* of the sweep that does; borrowed; "": none does */
+    const char *remedy;         /* what lifts it, or comes nearer to it; borrowed */
+    bool nearer;
+    const char *options; /* of the sweep that does; borrowed; "": none does */
 };
 
 /* -- html.c -- */

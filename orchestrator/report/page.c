@@ -61,7 +61,7 @@ static void write_limit(FILE *out, const struct report_limit *limit)
     html_text(out, limit->reason);
     fputs(".</p>\n", out);
     if (*limit->remedy) {
-        fputs("<p>What would lift it: ", out);
+        fprintf(out, "<p>What would %s: ", limit->nearer ? "come nearer to it" : "lift it");
         html_text(out, limit->remedy);
         fputs(*limit->options ? ":</p>\n" : ".</p>\n", out);
     }

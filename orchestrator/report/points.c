@@ -47,6 +47,7 @@ bool report_limit_of(const struct report_file *file, const json_t *point, struct
         .ips = ceiling_of(explained),
         .reached = number_at(explained, "reached"),
         .remedy = text_at(json_object_get(explained, "remedy"), "advice"),
+        .nearer = json_is_false(json_object_get(json_object_get(explained, "remedy"), "lifts")),
         .options = text_at(json_object_get(explained, "remedy"), "options"),
     };
     return *out->title;

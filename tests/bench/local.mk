@@ -35,7 +35,7 @@ bench_programs = tests/bench/bench$(EXEEXT) tests/bench/client$(EXEEXT) tests/be
     tests/bench/tune_bench$(EXEEXT) tests/bench/tune_kinds$(EXEEXT)
 bench_servers = tests/fakes/http-server$(EXEEXT)
 CLEANFILES += $(bench_programs)
-EXTRA_DIST += tests/bench/run tests/bench/tick.py tests/bench/agree.py tests/accuracy/draw tests/accuracy/evaluate tests/accuracy/gaps tests/accuracy/replays tests/accuracy/searches.gp tests/accuracy/space tests/accuracy/spaces/builtin.job tests/accuracy/spaces/decode.job tests/accuracy/spaces/detect.job tests/accuracy/spaces/torch.job tests/accuracy/table tests/accuracy/turns.job tests/accuracy/turns_border.job tests/accuracy/turns_queues.job tests/accuracy/turns_unseen.job tests/accuracy/turns_after.job tests/accuracy/turns_after.cu
+EXTRA_DIST += tests/bench/run tests/bench/tick.py tests/bench/agree.py tests/accuracy/draw tests/accuracy/evaluate tests/accuracy/gaps tests/accuracy/remedies tests/accuracy/replays tests/accuracy/searches.gp tests/accuracy/space tests/accuracy/spaces/builtin.job tests/accuracy/spaces/decode.job tests/accuracy/spaces/detect.job tests/accuracy/spaces/torch.job tests/accuracy/table tests/accuracy/turns.job tests/accuracy/turns_border.job tests/accuracy/turns_queues.job tests/accuracy/turns_unseen.job tests/accuracy/turns_after.job tests/accuracy/turns_after.cu
 
 bench: all $(bench_programs) $(bench_servers)
 	$(AM_TESTS_ENVIRONMENT) $(top_srcdir)/tests/bench/run

@@ -105,6 +105,19 @@ results() {
   [ "$(grep -c ' — ' lines)" -eq 5 ]
 }
 
+@test "far below its ceiling: an option that leaves it, and comes nearer to it" {
+  cp "$MPSWEEP_SOURCE_DIR/docs/results/h200-random.jsonl" r.jsonl
+  expect 0 "$MPSWEEP" explain r.jsonl
+  sed -e ':a;N;$!ba;s/\n    */ /g' out >lines
+  grep -qE 'threads 1×4, .* — copies both ways: .* come nearer to it with --launch graph: capture the iteration .* \(predicted for 1×4: [0-9]+/s, .* then limited by: copies both ways\)' lines
+  grep -qE 'no option of mpsweep is predicted to give clearly more: copy fewer bytes' lines
+  expect 0 "$MPSWEEP" explain r.jsonl --format json
+  jq -e 'map(select(.remedy.lifts == false)) | length > 5
+    and all(.remedy.kind != "none" and .reached < 0.9 and .remedy.predicted_gain > 1.05)
+    and all(.remedy.predicted_ips > 1.05 * .throughput_ips)' out
+  jq -e 'any(.reached < 0.9 and .remedy.kind == "none")' out
+}
+
 @test "JSON: an object each point, ceilings lowest first" {
   results >r.jsonl
   expect 0 "$MPSWEEP" explain r.jsonl --format json

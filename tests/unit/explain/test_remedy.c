@@ -208,6 +208,61 @@ static void a_percentage_is_taken_away(void **state)
     assert_int_equal(remedy.then, CEILING_ARITHMETIC);
 }
 
+/* One GPU of which the kernels of an iteration take a quarter: with as many workers as it has room
+ * for they wait for each other, and more of them keep it busy. */
+static const struct calibration quarter = {
+    .work = {.kernels = 20, .blocks = 33, .threads_per_block = 256},
+    .single_stream_ips = 25,
+    .single_graph_ips = 25,
+    .arithmetic_ips = 100,
+    .cpus = 16,
+};
+
+static void find(struct explain_point point, struct remedy *remedy)
+{
+    point.work = quarter.work;
+    remedy_find(&point, &quarter, NULL, remedy);
+}
+
+static void far_below_its_ceiling_a_point_may_come_nearer(void **state)
+{
+    (void)state;
+    struct explain_point five = {.processes = 1, .threads = 5, .connections = 32}, most = five,
+                         graphs = five;
+    struct remedy remedy;
+    most.work = quarter.work;
+    find(five, &remedy);
+    assert_int_equal(remedy.kind, REMEDY_WORKERS);
+    assert_true(remedy.nearer);
+    assert_string_equal(remedy.options, "--layout threads:10");
+    assert_int_equal(remedy.then, CEILING_ARITHMETIC);
+    assert_true(remedy.gain > 1.1 && remedy.predicted_ips <= quarter.arithmetic_ips);
+    /* Measured to do less than predicted, too. */
+    five.measured_ips = five.measured_low_ips = 40.0;
+    find(five, &remedy);
+    assert_int_equal(remedy.kind, REMEDY_WORKERS);
+    /* What has come near to it by itself has nothing to gain. */
+    five.measured_ips = five.measured_low_ips = 92.0;
+    find(five, &remedy);
+    assert_int_equal(remedy.kind, REMEDY_NONE);
+    assert_false(remedy.nearer);
+    assert_false(remedy.tried);
+    /* Nor has what is predicted to be near. */
+    most.threads = 64;
+    find(most, &remedy);
+    assert_true(predict_ips(&most, &quarter) > 0.9 * quarter.arithmetic_ips);
+    assert_int_equal(remedy.kind, REMEDY_NONE);
+    assert_false(remedy.nearer);
+    /* Streams, where a thread polls some. */
+    graphs.threads = 1;
+    graphs.streams = 5;
+    graphs.launch = LAUNCH_GRAPH;
+    find(graphs, &remedy);
+    assert_int_equal(remedy.kind, REMEDY_STREAMS);
+    assert_true(remedy.nearer);
+    assert_string_equal(remedy.options, "--streams 10");
+}
+
 static void nothing_known_nothing_proposed(void **state)
 {
     (void)state;
@@ -227,6 +282,7 @@ int main(void)
         cmocka_unit_test(remedies_keep_to_the_limits),
         cmocka_unit_test(processes_for_a_slow_launch_path),
         cmocka_unit_test(a_percentage_is_taken_away),
+        cmocka_unit_test(far_below_its_ceiling_a_point_may_come_nearer),
         cmocka_unit_test(nothing_known_nothing_proposed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
