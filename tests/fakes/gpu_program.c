@@ -113,6 +113,22 @@ static int file_of(char *const *words, const char *name)
     return -1;
 }
 
+static void set_lock(int file, off_t byte, short type)
+{
+    struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
+    if (file >= 0 && fcntl(file, F_OFD_SETLKW, &lock) != 0)
+        exit(92);
+}
+
+/* Byte 0 is held while waiting for byte 1: who has just had its turn must wait for byte 0, and not
+ * take byte 1 again before another has woken up. */
+static void take_turn(int file)
+{
+    set_lock(file, 0, F_WRLCK);
+    set_lock(file, 1, F_WRLCK);
+    set_lock(file, 0, F_UNLCK);
+}
+
 static int has(char *const *words, const char *word)
 {
     while (*words && strcmp(*words, word) != 0)
@@ -170,8 +186,7 @@ int main(int argc, char **argv)
     struct mpsweep *worker = mpsweep_open(MPSWEEP_NEXT_THREAD);
     mpsweep_ready(worker);
     while (mpsweep_begin(worker)) {
-        if (lock >= 0)
-            flock(lock, LOCK_EX);
+        take_turn(lock);
         if (graph)
             DO(graph_launch, graph, stream);
         for (char *const *word = words; *word; word++) {
@@ -181,8 +196,7 @@ int main(int argc, char **argv)
         }
         if (!idle)
             DO(stream_synchronize, stream);
-        if (lock >= 0)
-            flock(lock, LOCK_UN);
+        set_lock(lock, 1, F_UNLCK);
         mpsweep_end(worker);
         if (++served == 2 && early)
             exit(0);
