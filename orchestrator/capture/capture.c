@@ -67,9 +67,22 @@ static enum status choose(struct capture *capture, struct job *job)
     return status;
 }
 
+void capture_announce(const struct capture *capture, const char *what, unsigned processes)
+{
+    char text[96];
+    if (options_switch(capture->options, OPTION_QUIET))
+        return;
+    if (processes > 1)
+        snprintf(text, sizeof text, "%s in %u processes over MPS", what, processes);
+    else
+        snprintf(text, sizeof text, "%s alone", what);
+    report_notice(text);
+}
+
 static enum status run_plain(struct capture *capture)
 {
     struct round_result result;
+    capture_announce(capture, "measuring the program", 1);
     enum status status =
         trace_run(&capture->session, &capture->plan.points[0], &capture->limits, &result);
     if (status == STATUS_OK) {
@@ -158,6 +171,7 @@ static enum status run_traced(struct capture *capture)
     struct round_limits limits = capture->limits;
     point.work.iterations = capture->iterations + 2;
     limits.needs_no_window = true;
+    capture_announce(capture, "tracing the program", 1);
     enum status status = trace_run_traced(&capture->session, &point, &limits, CAPTURE_RECORDS,
                                           &capture->buffer, &capture->timeline, &result);
     if (status == STATUS_OK && capture->timeline.processes[0].pid == 0)
@@ -244,6 +258,7 @@ int capture_command(const struct invocation *invocation)
     struct job job = *invocation->job;
     struct capture capture = {.options = invocation->options,
                               .job = &job,
+                              .lengths = json_array(),
                               .buffer = TRACE_BUFFER_EMPTY,
                               .blocks_scale = 1.0};
     const struct session_request request = {.device = options_text(capture.options, OPTION_DEVICE)};
@@ -264,5 +279,6 @@ int capture_command(const struct invocation *invocation)
     timeline_release(&capture.timeline);
     trace_buffer_release(&capture.buffer);
     plan_release(&capture.plan);
+    json_decref(capture.lengths);
     return result;
 }

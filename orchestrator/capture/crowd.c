@@ -32,6 +32,9 @@ enum status capture_measure_crowd(struct capture *capture, const struct point *p
 {
     struct point crowd = *point;
     crowd.work.warmup_ns = capture->plan.points[0].work.warmup_ns;
+    capture_announce(capture,
+                     point_is_program(point) ? "measuring the program" : "measuring the workload",
+                     capture->crowd);
     enum status status = trace_run(&capture->session, &crowd, &capture->limits, out);
     if (status == STATUS_OK && !(out->throughput_ips > 0.0))
         return status_set(STATUS_WORKER, "no iteration ended in the window");

@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include <jansson.h>
+
 #include "orchestrator/capture/describe.h"
 #include "orchestrator/plan/plan.h"
 #include "orchestrator/round/round.h"
@@ -25,6 +27,7 @@ struct capture {
     double sleeps;     /* in it, of the threads that report iterations */
     double cpu_ns;     /* of it, the threads that report iterations used a CPU, or could have */
     bool busy;         /* in its own time the program's host computes; it sleeps otherwise */
+    json_t *lengths;   /* of the kernels of all workloads so far, see lengths_find() */
     struct trace_buffer buffer;
     struct timeline timeline; /* has the names of kernels */
     struct captured_iteration iteration;
@@ -37,6 +40,9 @@ struct capture {
 /* What is measured, as --layout: a process alone, and a crowd where there is one. Returns out. */
 #define CAPTURE_LAYOUTS_TEXT 48
 const char *capture_layouts(unsigned crowd, char out[CAPTURE_LAYOUTS_TEXT]);
+
+/* Reports what comes next, unless --quiet: "measuring the program in 8 processes over MPS". */
+void capture_announce(const struct capture *capture, const char *what, unsigned processes);
 
 /* A job of the workload as it is now, alone and with the crowd, with the work of its kernels. */
 struct replay {

@@ -58,16 +58,13 @@ static enum status make_job(const struct captured_workload *captured, unsigned c
 
 enum status replay_prepare(struct capture *capture, struct replay *out)
 {
-    json_t *lengths = json_array();
-    bool quiet = options_switch(capture->options, OPTION_QUIET);
     *out = (struct replay){0};
     enum status status = make_job(&capture->workload, capture->crowd, &out->job);
     if (status == STATUS_OK)
         status = plan_make(&out->job, 1, &out->plan);
     if (status == STATUS_OK)
         status = lengths_find(&capture->session, out->plan.points, out->plan.count,
-                              capture->limits.timeout_ns, quiet, report_notice, lengths);
-    json_decref(lengths);
+                              capture->limits.timeout_ns, true, report_notice, capture->lengths);
     return status;
 }
 
@@ -82,6 +79,7 @@ static enum status measure(struct capture *capture, struct replay *replay)
     struct round_result result;
     struct point *point = &replay->plan.points[0];
     point->work.warmup_ns = capture->plan.points[0].work.warmup_ns;
+    capture_announce(capture, "measuring the workload", 1);
     enum status status = trace_run(&capture->session, point, &capture->limits, &result);
     if (status == STATUS_OK)
         capture->replay_ns = histogram_quantile_ns(&result.latency, 0.5);
@@ -138,6 +136,7 @@ static enum status translate_durations(struct capture *capture, const struct rep
     point.work.warmup_ns = 0;
     point.work.iterations = TRACED_ITERATIONS;
     limits.needs_no_window = true;
+    capture_announce(capture, "tracing the workload", 1);
     enum status status = trace_run_traced(&capture->session, &point, &limits, CAPTURE_RECORDS,
                                           &buffer, &timeline, &result);
     bool known = status == STATUS_OK && read_durations(&timeline, workload, got_ns);
@@ -257,21 +256,28 @@ static enum status measure_again(struct capture *capture)
  * the workload is measured and its times corrected. The best is kept. */
 static enum status fit(struct capture *capture, double host_ns)
 {
-    bool host = host_ns > captured_wait_ns(&capture->iteration);
+    bool host = host_ns > captured_wait_ns(&capture->iteration), hidden = false;
     bool is_long = capture_difference(capture) > FITTED_REL;
     enum status status = is_long ? measure_again(capture) : STATUS_OK;
     for (int i = 0; i < FITS && status == STATUS_OK; i++) {
         struct workload best = capture->workload.workload;
         double best_ns = capture->replay_ns, off = capture_difference(capture);
+        double by_ns = capture->program_ns - best_ns;
         if (!isfinite(off) || fabs(off) <= FITTED_REL)
             break;
-        lengthen(&capture->workload.workload, capture->program_ns - capture->replay_ns, host,
-                 capture->busy);
+        if (hidden)
+            add_host(&capture->workload.workload, by_ns, capture->busy);
+        else
+            lengthen(&capture->workload.workload, by_ns, host, capture->busy);
         status = measure_workload(capture, &best);
         if (status == STATUS_OK && fabs(capture_difference(capture)) >= fabs(off)) {
             capture->workload.workload = best;
             capture->replay_ns = best_ns;
-            break;
+            /* The host's times may pass while the GPU is at work: then more of them change nothing,
+             * but at the end they do. */
+            if (hidden || by_ns < 0.0)
+                break;
+            hidden = true;
         }
     }
     return status;

@@ -180,6 +180,89 @@ def training(rate):
                 rate.tick()
 
 
+def images(rate):
+    """Twenty steps of a diffusion model without a wait, then an image."""
+    import torch
+    model = torch.nn.Sequential(torch.nn.Conv2d(4, 64, 3, padding=1), torch.nn.SiLU(),
+                                torch.nn.Conv2d(64, 4, 3, padding=1)).cuda().half()
+
+    def image():
+        x = torch.randn(1, 4, 64, 64, device="cuda", dtype=torch.half)
+        for _ in range(20):
+            x = x - 0.05 * model(x)
+        x.clamp(-1, 1).mul(127).to(torch.uint8).cpu()
+
+    with torch.inference_mode():
+        forever(rate, image)
+
+
+def pipeline(rate):
+    """Copies and kernels in streams of their own: it waits for the batch three before."""
+    import torch
+    copy_in, compute, copy_out = (torch.cuda.Stream() for _ in range(3))
+    model = layers(torch, 512)
+    given, answers = ([torch.randn(128, 512).half().pin_memory() for _ in range(3)]
+                      for _ in range(2))
+    ended = [None] * 3
+    with torch.inference_mode():
+        while True:
+            for i in range(3):
+                if ended[i]:
+                    ended[i].synchronize()
+                    rate.tick()
+                with torch.cuda.stream(copy_in):
+                    batch = given[i].cuda(non_blocking=True)
+                compute.wait_stream(copy_in)
+                with torch.cuda.stream(compute):
+                    answer = model(batch)
+                copy_out.wait_stream(compute)
+                with torch.cuda.stream(copy_out):
+                    answers[i].copy_(answer, non_blocking=True)
+                    ended[i] = copy_out.record_event()
+                batch.record_stream(compute)
+                answer.record_stream(copy_out)
+
+
+def tokens(rate):
+    """A token for each of the texts at work, of which there are more or fewer: a graph for each of
+    several numbers of them."""
+    import torch
+    model = layers(torch, 1024)
+    graphs = {}
+    with torch.inference_mode():
+        for size in (1, 2, 4, 8, 16, 32):
+            state = torch.zeros(size, 1024, device="cuda", dtype=torch.half)
+            model(state)
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                token = model(state).argmax(1)
+            graphs[size] = graph, state, token
+        left = []
+        while True:
+            while not left or (len(left) < 32 and random.random() < 0.3):
+                left.append(random.randint(4, 40))
+            graph, state, token = graphs[next(size for size in graphs if size >= len(left))]
+            state[:len(left)].copy_(torch.randn(len(left), 1024).half())
+            graph.replay()
+            token.tolist()
+            left = [text - 1 for text in left if text > 1]
+            rate.tick()
+
+
+def copies(rate):
+    """No kernel at all."""
+    import torch
+    given, answer = (torch.empty(1 << 20).pin_memory() for _ in range(2))
+    there = torch.empty(1 << 20, device="cuda")
+
+    def copy():
+        there.copy_(given, non_blocking=True)
+        answer.copy_(there, non_blocking=True)
+        torch.cuda.synchronize()
+
+    forever(rate, copy)
+
+
 def layers(torch, width):
     return torch.nn.Sequential(*[torch.nn.Sequential(
         torch.nn.Linear(width, width), torch.nn.ReLU()) for _ in range(8)]).cuda().half()
@@ -187,7 +270,8 @@ def layers(torch, width):
 
 def main():
     programs = {function.__name__: function for function in (
-        jax_batches, jax_texts, cupy_spectra, texts, batches, pool, stages, compiled, training)}
+        jax_batches, jax_texts, cupy_spectra, texts, batches, pool, stages, compiled, training,
+        images, pipeline, tokens, copies)}
     programs[sys.argv[1]](Rate(sys.argv[2]))
 
 
