@@ -45,6 +45,8 @@ dist_results_DATA = \
     docs/results/h200-x4-tune-120s-1.jsonl docs/results/h200-x4-tune-120s-2.jsonl \
     docs/results/h200-random-e.jsonl docs/results/h200-observed.txt \
     docs/results/h200-frameworks.txt \
+    docs/results/h200-loader.jsonl \
+    docs/results/h200-loader-one-cpu.jsonl \
     docs/results/h200-tune-30s-1.jsonl docs/results/h200-tune-30s-2.jsonl \
     docs/results/h200-tune-30s-3.jsonl docs/results/h200-tune-60s.jsonl \
     docs/results/h200-tune-45s-p99.jsonl docs/results/h200-tune-45s-p99-again.jsonl \

@@ -206,6 +206,16 @@ same_blocks() {
   absent 'with 2 processes over MPS: replay' out
 }
 
+@test "each measurement is reported as it begins" {
+  [ -x "$PROGRAM" ] || skip "the fakes are not built"
+  expect 0 "$MPSWEEP" record --device emulated --duration 0.2 --crowd 2 -o mine.job -- "$PROGRAM" kernel:4x128:200000:2 sync
+  for what in 'measuring the program alone' 'measuring the program in 2 processes over MPS' 'tracing the program alone' \
+    'tracing the workload alone' 'measuring the workload alone' 'measuring the workload in 2 processes over MPS'; do
+    says "^mpsweep: $what\$"
+  done
+  absent 'found the length' err
+}
+
 @test "one iteration in five that is slow changes nothing" {
   record 0 kernel:1x32:100000:2 sync slow:50000
   are 'kernel blocks=1 threads=32 duration=T count=2'
