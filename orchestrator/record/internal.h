@@ -84,8 +84,9 @@ void record_add_numa(json_t *record, const struct numa *numa);
 /* Adds far-memory, about the workers of one GPU. */
 void warn_numa(json_t *warnings, const struct numa *numa);
 
-/* Adds few-cores. */
+/* Adds few-cores: of workers, and of the threads of a program that report its iterations. */
 void warn_cores(json_t *warnings, const struct point *point, const struct cores *cores);
+void warn_starved(json_t *warnings, const struct point *point, const struct shm_cpu *cpu);
 
 /* -- telemetry.c -- */
 

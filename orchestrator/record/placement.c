@@ -27,6 +27,20 @@ void warn_cores(json_t *warnings, const struct point *point, const struct cores 
             cores->cpus, cores->cpus == 1 ? "" : "s", setting_word(OPTION_SCHEDULE, point));
 }
 
+/* A program that waits for a CPU for this share of its time does clearly less than it could. */
+#define STARVED_SHARE 0.25
+
+void warn_starved(json_t *warnings, const struct point *point, const struct shm_cpu *cpu)
+{
+    double waited = cpu->wall_ns ? (double)cpu->delay_ns / (double)cpu->wall_ns : 0.0;
+    if (waited >= STARVED_SHARE)
+        warnings_add(warnings, "few-cores",
+                     "its threads waited for a CPU in %.0f%% of the time; give fewer processes or "
+                     "threads, more CPUs%s",
+                     100.0 * waited,
+                     point->bind == BIND_NONE ? "" : ", or '--bind none' if others are idle");
+}
+
 /* Why memory may be elsewhere, and what to do about it. */
 static const char *cause(const struct numa *numa, char *text, size_t size)
 {

@@ -136,7 +136,9 @@ static void add_numbers(json_t *record, const struct point *point,
     record_add_per_gpu(record, point, result);
     if (point_gpus(point) == 1)
         warn_telemetry(warnings_of(record), &result->telemetry);
-    if (!point_is_program(point))
+    if (point_is_program(point))
+        warn_starved(warnings_of(record), point, &result->cpu);
+    else
         warn_cores(warnings_of(record), point, &result->cores);
     record_add_numa(record, &result->numa);
     if (point_gpus(point) == 1)

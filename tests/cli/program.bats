@@ -39,6 +39,16 @@ LAYOUTS=(-l processes:2 -l processes+mps:2 -l hybrid:2x2 -l hybrid-timesliced:2x
 
 # -- measured ----------------------------------------------------------------------------------------
 
+@test "threads that wait for a CPU are warned of" {
+  [ -r /proc/self/schedstat ] || skip "the kernel does not count such waits"
+  first=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
+  rm -f r.jsonl
+  expect 0 taskset -c "$first" "$MPSWEEP" sweep "${PROGRAM_SMALL[@]}" --rounds 1 --duration 0.3 -o r.jsonl \
+    -l processes:4 --bind near,none -- "$MPSWEEP_BUILD_DIR/tests/fakes/gpu_program" idle busy:2000
+  points 'map(.warnings[] | select(.kind == "few-cores")) | length == 2' r.jsonl
+  [ "$(grep -cE "^warning .* its threads waited for a CPU in [0-9]+% of the time; .* or '--bind none' if" out)" = 1 ]
+}
+
 @test "a program is measured in every layout" {
   measure 0 "${LAYOUTS[@]}" -l threads:3 -l threads+mps:2 -- "$TICKER" 200
   points 'length == 6 and all(measured and .throughput_ips > 0 and .workload == "ticker")' \

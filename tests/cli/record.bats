@@ -211,7 +211,7 @@ same_blocks() {
   expect 0 "$MPSWEEP" record --device emulated --duration 0.2 --crowd 2 -o mine.job -- "$PROGRAM" kernel:4x128:200000:2 sync
   for what in 'measuring the program alone' 'measuring the program in 2 processes over MPS' 'tracing the program alone' \
     'tracing the workload alone' 'measuring the workload alone' 'measuring the workload in 2 processes over MPS'; do
-    says "^mpsweep: $what\$"
+    grep -q "^mpsweep: $what\$" err
   done
   absent 'found the length' err
 }
