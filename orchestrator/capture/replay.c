@@ -106,10 +106,9 @@ static bool read_durations(const struct timeline *timeline, const struct workloa
                            double means_ns[WORKLOAD_STEPS])
 {
     uint64_t each = 0, seen = 0;
-    for (unsigned s = 0; s < workload->count; s++) {
+    memset(means_ns, 0, WORKLOAD_STEPS * sizeof *means_ns);
+    for (unsigned s = 0; s < workload->count; s++)
         each += workload_step_is_kernel(&workload->steps[s]) ? workload->steps[s].count : 0;
-        means_ns[s] = 0.0;
-    }
     for (uint32_t i = 0; i < timeline->count && each > 0; i++) {
         if (timeline->events[i].record.kind != TRACE_KERNEL)
             continue;
@@ -265,7 +264,7 @@ static enum status fit(struct capture *capture, double host_ns)
         double by_ns = capture->program_ns - best_ns;
         if (!isfinite(off) || fabs(off) <= FITTED_REL)
             break;
-        if (hidden)
+        if (hidden && by_ns > 0.0)
             add_host(&capture->workload.workload, by_ns, capture->busy);
         else
             lengthen(&capture->workload.workload, by_ns, host, capture->busy);
