@@ -132,7 +132,7 @@ bool text_size_shift(const char *unit, unsigned *shift)
 
 const char *text_size_fault(const char *text, char *out, size_t size)
 {
-    static const char units[] = "\0KMGT";
+    static const char units[] = "\0KMG";
     size_t digits = strspn(text, "0123456789."), unit;
     const char *behind = text + digits, letter[2] = {*behind};
     char *end;
@@ -142,11 +142,11 @@ const char *text_size_fault(const char *text, char *out, size_t size)
     bool decimals = memchr(text, '.', digits) != NULL;
     *out = '\0';
     if (digits == 0 || end != behind || !(byte || decimals) ||
-        !text_size_shift(byte ? letter : behind, &shift) || shift > 30)
+        !text_size_shift(byte ? letter : behind, &shift) || shift > 30 || value >= 1e9)
         return out;
     for (unit = shift / 10; unit > 0 && value != floor(value); unit--)
         value *= 1024;
-    if (value != floor(value) || value >= 1e15)
+    if (value != floor(value))
         snprintf(out, size, "a size has no decimals");
     else if (byte)
         snprintf(out, size, "%s may mean powers of 1000: write %.0f%.1s for those of 1024", behind,

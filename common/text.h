@@ -103,4 +103,6 @@ bool text_is_utf8(const char *text);
  * of the other; UINT_MAX if b has 64 letters or more. What is this near may have been meant.
  */
 #define TEXT_NEAR 3
+/* A name is meant by another word with at most one slip in that many of its letters. */
+#define TEXT_LETTERS_OF_A_SLIP 3
 unsigned text_distance(const char *a, const char *b);

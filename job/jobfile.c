@@ -79,7 +79,7 @@ static enum status set_workload_key(struct loader *loader, const char *key, cons
         return workload_set_check(workload, text);
     bool is_option = option_find(key, OPTION_SWEEP | OPTION_TUNE) != NULL;
     return status_set(STATUS_USAGE, "unknown key '%s' of a workload: it takes step and check%s",
-                      key, is_option ? "; points have it: write it into [global]" : "");
+                      key, is_option ? "; it is an option of points: write it into [global]" : "");
 }
 
 /* Another name is a set of points of its own, whatever it is; one slip from the other meaning would

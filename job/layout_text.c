@@ -75,7 +75,8 @@ static const char *meant_layout(const char *name)
     return nearest;
 }
 
-/* Reports a layout that there is not; counts may stand behind it as in 'threads=8' or 'mps8'. */
+/* Reports a layout that there is not; counts may stand behind it as in 'threads=8', 'mps8' or
+ * 'hybrid=8x2'. */
 static enum status unknown_layout(const char *text)
 {
     char name[LAYOUT_TEXT_BYTES];
@@ -83,6 +84,8 @@ static enum status unknown_layout(const char *text)
     const char *counts = text + length + (text[length] == '=');
     snprintf(name, sizeof name, "%.*s", (int)length, text);
     const char *meant = meant_layout(name);
+    if (counts[strspn(counts, "0123456789x")])
+        counts = "";
     if (meant)
         return status_set(STATUS_USAGE, "unknown layout '%s'; did you mean '%s%s%s'?", text, meant,
                           *counts ? ":" : "", counts);

@@ -76,9 +76,6 @@ const struct option_alias *option_alias_find(const char *name, char letter, unsi
     return NULL;
 }
 
-/* One slip in that many letters. */
-#define LETTERS_OF_A_SLIP 3
-
 bool option_meaning(const char *name, unsigned command, const char **option, const char **value)
 {
     const char *known = option_nearest(name, ~0u), *nearest = option_nearest(name, command);
@@ -86,7 +83,7 @@ bool option_meaning(const char *name, unsigned command, const char **option, con
     const char *meant = NULL;
     for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++) {
         unsigned distance = text_distance(name, meanings[i].word);
-        if (distance >= best || distance * LETTERS_OF_A_SLIP > strlen(name) ||
+        if (distance >= best || distance * TEXT_LETTERS_OF_A_SLIP > strlen(name) ||
             !option_find(meanings[i].option, command))
             continue;
         best = distance;

@@ -27,6 +27,8 @@
 #define IDLE_MOST 64
 /* Ranges of NVTX before the first that counts. */
 #define FIRST_RANGES 3
+/* For that long after its first call a program that has launched nothing may still do so. */
+#define COPIES_ALONE_NS (4 * NS_PER_S)
 /* How often what is seen while no period is known is noted, in calls. */
 #define NOTE_CALLS 4096
 /* At the end a thread waits that long to be ended before it goes on as if nothing had been. */
@@ -39,6 +41,7 @@ struct watcher {
     struct mpsweep *handle;
     uint64_t over_ns;      /* when the last iteration ended; 0: it has not */
     enum call_kind stands; /* for a wait: marks are the calls of this kind */
+    uint64_t begun_ns;     /* when its first call was */
     uint64_t quiet_calls;  /* since the last wait */
     uint64_t wait_ns;      /* when that was, or the first call */
     bool quiet;            /* it was long ago */
@@ -52,7 +55,7 @@ struct watcher {
 
 /* The calling thread, as it contributes to a watcher. */
 static _Thread_local struct {
-    bool counted;  /* among the threads that have launched anything */
+    bool counted;  /* among the threads that have launched anything, or have iterations */
     bool launched; /* since its last mark */
     bool waits;    /* for what it launches: it has marks of its own */
     bool shares;   /* others wait for what it launches: it has none, for good */
@@ -65,7 +68,7 @@ static struct {
     struct tick tick;
     unsigned known_calls;
     bool open, whole;
-    _Atomic bool over, launched; /* whether any thread has launched anything */
+    _Atomic bool over, launched, copied_out; /* whether any thread has done that */
     struct watcher process;
     pthread_mutex_t mutex;
     struct watcher *threads; /* so that they are reachable to the end */
@@ -182,8 +185,7 @@ static void note_calls(const struct watcher *watcher)
     struct text text = {.at = line, .size = sizeof line};
     for (int kind = CALL_LAUNCH; kind < CALL_KINDS; kind++)
         append_count(&text, (enum call_kind)kind, watcher->calls[kind], 0);
-    bool works = has_launched() || watcher->calls[CALL_COPY_OUT] > 0 ||
-                 watcher->calls[CALL_COPY_OUT_WAIT] > 0;
+    bool works = has_launched() || atomic_load(&observer.copied_out);
     note(works ? SHM_OBSERVED_CALLS : SHM_OBSERVED_NO_WORK, line);
 }
 
@@ -233,6 +235,14 @@ static void refuse_more(unsigned slots)
     client_fail_process(text);
 }
 
+/* The calling thread, as one at work. */
+static void count_thread(void)
+{
+    if (!observer.whole && !thread.counted)
+        atomic_fetch_add(&record()->observer.threads, 1);
+    thread.counted = true;
+}
+
 static bool open_handle(struct watcher *watcher)
 {
     unsigned slots = client.shm.header->slots_most;
@@ -252,6 +262,7 @@ static bool open_handle(struct watcher *watcher)
         return false;
     }
     note_iteration(watcher);
+    count_thread();
     watcher->handle = mpsweep_open(MPSWEEP_NEXT_THREAD);
     if (!watcher->handle)
         atomic_store(&observer.over, true);
@@ -347,10 +358,15 @@ static bool may_end(const struct watcher *watcher, enum call_kind kind)
     return waits ? is_wait(kind) : kind == watcher->stands;
 }
 
-/* Results of a program that launches nothing are what it copies out. */
-static bool has_work(const struct mark *since)
+/* Results of a program that launches nothing are what it copies out; before its iterations are
+ * known it may do that to load a model. Where all marks end one, time alone shows that it does not.
+ */
+static bool has_work(const struct watcher *watcher, const struct mark *since)
 {
-    return mark_has_launch(since) || (!has_launched() && since->copies_out > 0);
+    if (mark_has_launch(since) || has_launched() || since->copies_out == 0)
+        return mark_has_launch(since);
+    return watcher->handle || observer.tick.kind == TICK_AUTO ||
+           clock_now_ns() > watcher->begun_ns + COPIES_ALONE_NS;
 }
 
 static bool is_mark(struct watcher *watcher, const struct call *call)
@@ -370,7 +386,7 @@ static bool is_mark(struct watcher *watcher, const struct call *call)
     }
     if (!may_end(watcher, call->kind))
         return false;
-    if (has_work(&thread.since) || has_work(&watcher->since))
+    if (has_work(watcher, &thread.since) || has_work(watcher, &watcher->since))
         return true;
     watcher->idle += ++thread.idle > IDLE_IN_A_ROW;
     return false;
@@ -408,8 +424,8 @@ static void count(struct watcher *watcher, const struct call *call)
     struct mark *since = since_of(watcher);
     bool launches = kind == CALL_LAUNCH || kind == CALL_GRAPH;
     watcher->calls[kind]++;
-    if (watcher->wait_ns == 0)
-        watcher->wait_ns = clock_now_ns();
+    if (watcher->begun_ns == 0)
+        watcher->begun_ns = watcher->wait_ns = clock_now_ns();
     if (observer.tick.kind == TICK_AUTO)
         look_for_waits(watcher, kind);
     /* While it loads code it tries things out, or is not warm; before it launches anything, too. */
@@ -419,9 +435,7 @@ static void count(struct watcher *watcher, const struct call *call)
     since->graphs += kind == CALL_GRAPH;
     if (launches) {
         atomic_store_explicit(&observer.launched, true, memory_order_relaxed);
-        if (!observer.whole && !thread.counted)
-            atomic_fetch_add(&record()->observer.threads, 1);
-        thread.counted = true;
+        count_thread();
         thread.launched = true;
         thread.idle = 0;
     }
@@ -429,6 +443,7 @@ static void count(struct watcher *watcher, const struct call *call)
         since->copies_in++;
         since->bytes_in += call->bytes;
     } else if (kind == CALL_COPY_OUT || kind == CALL_COPY_OUT_WAIT) {
+        atomic_store_explicit(&observer.copied_out, true, memory_order_relaxed);
         since->copies_out++;
         since->bytes_out += call->bytes;
     }

@@ -62,9 +62,10 @@ void bind_topology_free(struct bind_topology *topology); /* NULL is fine */
  * other while a third CPU idles, for as long as the point runs: a spinning wait never gives its CPU
  * away, and the scheduler may not mend it. Over the whole set, it can.
  *
- * threads: 0, or how many workers each process of a program has. A program has threads and processes
- * of its own beside them, so that each process gets an equal number of whole cores, as many as there
- * are, which its workers divide; where there are fewer cores than workers, it is as above.
+ * threads: 0, or how many workers each process of a program has; these follow each other, and have
+ * one GPU. A program has threads and processes of its own beside them, so that each process gets
+ * the same number of whole cores, as many as can be, which its workers divide: neighbours, or with
+ * scatter those of the first turns. Where there are fewer cores than workers, it is as above.
  *
  * STATUS_USAGE if a worker's GPU is not one of the topology's.
  */

@@ -66,8 +66,8 @@ static void put_crowd(FILE *out, const struct capture *capture)
                 capture_blocks(capture, blocks),
                 fabs(off) <= CAPTURE_ALIKE_REL
                     ? "so that they leave other processes as\n# much of the GPU as the program's do"
-                    : "and other numbers bring it no nearer\n"
-                      "# to the program, or hardly: the difference may be on the host");
+                    : "and other numbers did not bring it\n"
+                      "# nearer to the program: the difference may be on the host");
 }
 
 static void put_head(FILE *out, const struct capture *capture)

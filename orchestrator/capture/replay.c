@@ -217,6 +217,10 @@ static void add_host(struct workload *workload, double ns, bool busy)
     struct workload_step *end = &workload->steps[workload->count];
     if (ns < HOST_LEAST_NS || workload->count + 2 > WORKLOAD_STEPS)
         return;
+    if (workload->count >= 2 && is_host(end - 1) && end[-2].kind == STEP_SYNCHRONIZE) {
+        end[-1].amount = capture_rounded((double)end[-1].amount + ns);
+        return;
+    }
     if (end[-1].kind != STEP_SYNCHRONIZE)
         *end++ = wait;
     host.amount = capture_rounded(ns);
@@ -273,7 +277,7 @@ static enum status fit(struct capture *capture, double host_ns)
             capture->workload.workload = best;
             capture->replay_ns = best_ns;
             /* The host's times may pass while the GPU is at work: then more of them change nothing,
-             * but at the end they do. */
+             * or too much once they are longer than that. At the end they change what they are. */
             if (hidden || by_ns < 0.0)
                 break;
             hidden = true;

@@ -214,8 +214,7 @@ static const char *last_word(const char *name)
     return space ? space + 1 : name;
 }
 
-/* A word is meant by another with at most one slip in N letters: commands are few. */
-#define LETTERS_OF_A_SLIP 3
+/* Of the names of commands, which are few. */
 #define LETTERS_OF_A_COMMANDS_SLIP 2
 
 /* What users of other tools call a command. */
@@ -272,9 +271,9 @@ static const char *nearest_of(const char *name, const char *one, const char *oth
 
 enum status command_unknown_word(const char *word)
 {
-    const char *nearest = nearest_command(word, LETTERS_OF_A_SLIP);
+    const char *nearest = nearest_command(word, TEXT_LETTERS_OF_A_SLIP);
     const char *option = option_nearest(word, ~0u);
-    if (!nearest && option && LETTERS_OF_A_SLIP * text_distance(word, option) <= strlen(word))
+    if (!nearest && option && TEXT_LETTERS_OF_A_SLIP * text_distance(word, option) <= strlen(word))
         nearest = option;
     if (!nearest)
         return status_set(STATUS_USAGE,
@@ -382,7 +381,7 @@ enum status command_unknown_option(const struct command *command, const char *na
                           meant, value ? " " : "", value ? value : "");
     const char *known = option_nearest(name, ~0u);
     unsigned distance = known ? text_distance(name, known) : 0;
-    if (distance * LETTERS_OF_A_SLIP > strlen(name) || (distance > 0 && strlen(name) < SHORT))
+    if (distance * TEXT_LETTERS_OF_A_SLIP > strlen(name) || (distance > 0 && strlen(name) < SHORT))
         known = NULL;
     if (known && distance == 0)
         text_append(&text, "; it belongs to ");

@@ -291,10 +291,9 @@ void explain_print_text(FILE *out, json_t *header, const struct explain_set *set
                 "known\n",
                 set->apart, set->apart == 1 ? "" : "s");
     if (set->foreign > 0)
-        fprintf(
-            out,
-            "\n%zu point%s of workloads without a calibration, such as '%s', left out: 'mpsweep "
-            "sweep --calibrate' makes one of built-in and described workloads\n",
-            set->foreign, set->foreign == 1 ? "" : "s", set->foreign_workload);
+        fprintf(out,
+                "\n%zu point%s of workloads without a calibration, such as '%s', left out: 'mpsweep "
+                "sweep --calibrate' makes one of built-in and described workloads\n",
+                set->foreign, set->foreign == 1 ? "" : "s", set->foreign_workload);
     json_decref(records);
 }

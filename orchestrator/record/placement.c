@@ -35,10 +35,11 @@ void warn_starved(json_t *warnings, const struct point *point, const struct shm_
     double waited = cpu->wall_ns ? (double)cpu->delay_ns / (double)cpu->wall_ns : 0.0;
     if (waited >= STARVED_SHARE)
         warnings_add(warnings, "few-cores",
-                     "its threads waited for a CPU in %.0f%% of the time; give fewer processes or "
-                     "threads, more CPUs%s",
+                     "its threads waited for a CPU for %.0f%% of the time; give fewer processes or "
+                     "threads, %s",
                      100.0 * waited,
-                     point->bind == BIND_NONE ? "" : ", or '--bind none' if others are idle");
+                     point->bind == BIND_NONE ? "or more CPUs"
+                                              : "more CPUs, or '--bind none' if others are idle");
 }
 
 /* Why memory may be elsewhere, and what to do about it. */

@@ -142,7 +142,7 @@ static bool any_is_least(const struct report_file *file)
     bool any = false;
     json_array_foreach(file->results.points, index, point)
     {
-        any |= rate_is_least(json_object_get(point, "rate"));
+        any |= point_is_measured(point) && rate_is_least(json_object_get(point, "rate"));
     }
     return any;
 }

@@ -63,7 +63,7 @@ struct numa {
 struct round_worker {
     unsigned process, thread, stream;
     unsigned program; /* of a mix: which of the point's */
-    char cpus[64];
+    char cpus[1024]; /* a process of a program may have many, and not in a row */
     char numa[32]; /* nodes of its host buffers; empty: not known, or there is only one */
     /* Of its partition, that its kernels ran on, a bit each; all zero: it has none. */
     uint64_t multiprocessors[WORK_MULTIPROCESSORS / 64];

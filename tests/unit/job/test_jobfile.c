@@ -155,9 +155,8 @@ static void errors_name_the_line(void **state)
          "line 2: unknown key 'proceses'; did you mean 'layout = processes:N'?"},
         {"[a]\nwhatever-it-is = 4\n", "line 2: unknown key 'whatever-it-is'"},
         {"[workload x]\nstep = copy-in 4M\nlayout = threads:4\n",
-         "line 3: unknown key 'layout' of a workload: it takes step and check; points have it: "
-         "write "
-         "it into [global]"},
+         "line 3: unknown key 'layout' of a workload: it takes step and check; it is an option of "
+         "points: write it into [global]"},
         {"[a]\nkernels = many\n", "line 2: 'many' is not a value of kernels"},
         {"[globl]\nkernels = 4\n", "line 1: [globl] would be points of its own; did you mean "
                                    "[global]?"},

@@ -211,6 +211,18 @@ static void test_without_input_it_must_last(void **state)
     assert_true(boundaries >= 200);
 }
 
+/* What only copies may do so before its first launch, whatever it copies in. */
+static void test_without_a_launch_it_must_last(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3900; i++)
+        assert_int_equal(wait_for(0, 1 << 20, 1 << 20, 1000000), PERIOD_UNKNOWN);
+    unsigned boundaries = 0;
+    for (int i = 0; i < 200; i++)
+        boundaries += wait_for(0, 1 << 20, 1 << 20, 1000000) == PERIOD_BOUNDARY;
+    assert_true(boundaries >= 90);
+}
+
 /* A library tries out its kernels in bursts, between which it compiles. */
 static void test_bursts_are_no_iterations(void **state)
 {
@@ -353,6 +365,7 @@ int main(void)
         cmocka_unit_test_setup(test_a_period_is_lost, set_up),
         cmocka_unit_test_setup(test_one_odd_wait_among_many, set_up),
         cmocka_unit_test_setup(test_without_input_it_must_last, set_up),
+        cmocka_unit_test_setup(test_without_a_launch_it_must_last, set_up),
         cmocka_unit_test_setup(test_bursts_are_no_iterations, set_up),
         cmocka_unit_test_setup(test_each_request_is_another, set_up),
         cmocka_unit_test_setup(test_texts_of_any_length, set_up),
