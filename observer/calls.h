@@ -19,6 +19,7 @@ enum call_kind {
     CALL_COPY_OUT,      /* to the host */
     CALL_COPY_OUT_WAIT, /* and the caller waits for it */
     CALL_LOAD,          /* of code */
+    CALL_MAKE,          /* of a graph that can be launched */
     CALL_KINDS
 };
 
@@ -55,6 +56,8 @@ struct call {
     X(cuLaunchCooperativeKernel, , _ptsz, CALL_LAUNCH,                                             \
       (void *kernel, CALLS_GRID, void *stream, void *parameters),                                  \
       (kernel, CALLS_GRID_GIVEN, stream, parameters), kernel, 0)                                   \
+    X(cuGraphInstantiateWithParams, , _ptsz, CALL_MAKE,                                            \
+      (void **out, void *graph, void *parameters), (out, graph, parameters), NULL, 0)              \
     X(cuGraphLaunch, , _ptsz, CALL_GRAPH, (void *graph, void *stream), (graph, stream), NULL, 0)   \
     X(cuStreamSynchronize, , _ptsz, CALL_WAIT, (void *stream), (stream), NULL, 0)                  \
     X(cuStreamQuery, , _ptsz, CALL_POLL, (void *stream), (stream), NULL, 0)                        \
@@ -97,6 +100,14 @@ struct call {
       (void **module, const void *image, unsigned count, void *options, void *values),             \
       (module, image, count, options, values))                                                     \
     Y(cuModuleLoadFatBinary, CALL_LOAD, (void **module, const void *image), (module, image))       \
+    Y(cuGraphInstantiate, CALL_MAKE,                                                               \
+      (void **out, void *graph, void *node, char *log, size_t bytes),                              \
+      (out, graph, node, log, bytes))                                                              \
+    Y(cuGraphInstantiate_v2, CALL_MAKE,                                                            \
+      (void **out, void *graph, void *node, char *log, size_t bytes),                              \
+      (out, graph, node, log, bytes))                                                              \
+    Y(cuGraphInstantiateWithFlags, CALL_MAKE, (void **out, void *graph, unsigned long long flags), \
+      (out, graph, flags))                                                                         \
     Y(cuLibraryLoadData, CALL_LOAD, (void **library, const void *code, CALLS_LOAD_OPTIONS),        \
       (library, code, CALLS_LOAD_OPTIONS_GIVEN))                                                   \
     Y(cuLibraryLoadFromFile, CALL_LOAD, (void **library, const char *file, CALLS_LOAD_OPTIONS),    \

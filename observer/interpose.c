@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "device/cuda_abi.h"
 #include "observer/calls.h"
 #include "observer/has_client.h"
@@ -84,12 +85,19 @@ static struct {
               .once_named = PTHREAD_ONCE_INIT,
               .once_pointers = PTHREAD_ONCE_INIT};
 
+static uint64_t read_number(const char *variable)
+{
+    const char *text = getenv(variable);
+    return text ? strtoull(text, NULL, 10) : 0;
+}
+
 static void decide(void)
 {
-    const char *text = getenv(OBSERVER_TICK_VARIABLE), *known = getenv(OBSERVER_KNOWN_VARIABLE);
+    const char *text = getenv(OBSERVER_TICK_VARIABLE);
     observer.watches = text && tick_parse(text, &observer.tick) &&
                        observer.tick.kind != TICK_NVTX && !has_client() &&
-                       watcher_open(&observer.tick, known ? (unsigned)strtoul(known, NULL, 10) : 0);
+                       watcher_open(&observer.tick, (unsigned)read_number(OBSERVER_KNOWN_VARIABLE),
+                                    read_number(OBSERVER_COLD_VARIABLE) * NS_PER_MS);
 }
 
 static bool watches(void)

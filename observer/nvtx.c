@@ -108,7 +108,7 @@ int InitializeInjectionNvtx2(const void *(*get_export_table)(uint32_t number))
     const struct callbacks *callbacks = get_export_table(TABLE_OF_CALLBACKS);
     function **table = NULL;
     unsigned count = 0;
-    if (!text || !tick_parse(text, &tick) || tick.kind != TICK_NVTX || !watcher_open(&tick, 0) ||
+    if (!text || !tick_parse(text, &tick) || tick.kind != TICK_NVTX || !watcher_open(&tick, 0, 0) ||
         !callbacks || callbacks->bytes < sizeof *callbacks)
         return 1;
     if (callbacks->get_table(MODULE_CORE, &table, &count)) {

@@ -169,15 +169,27 @@ static unsigned find_candidate(struct period *period, unsigned *marks)
     return 0;
 }
 
+/* Whether an iteration is still that of the candidate. Inputs may have any length; where nothing is
+ * launched they are all that there is. */
+static bool is_still_first(const struct period *period, unsigned back)
+{
+    const struct mark *first = &period->first;
+    struct mark iteration = iteration_of(period, period->candidate, back);
+    if (mark_has_launch(first)) {
+        iteration.bytes_in = first->bytes_in;
+        iteration.bytes_out = first->bytes_out;
+    }
+    return are_alike(&iteration, first);
+}
+
 /* Whether what seemed to be the period still is, and not that of something else by now. */
-static bool candidate_lasts(struct period *period)
+static bool candidate_lasts(const struct period *period)
 {
     unsigned length = period->candidate, marks = length ? evidence_for(period, length) : 0;
     if (!marks || match_of(period, length, marks) < STILL_ALIKE)
         return false;
     /* One may be odd. */
-    struct mark last = iteration_of(period, length, 0), before = iteration_of(period, length, 1);
-    return are_alike(&last, &period->first) || are_alike(&before, &period->first);
+    return is_still_first(period, 0) || is_still_first(period, 1);
 }
 
 /* -- iterations that vary ------------------------------------------------------------------------ */
@@ -269,9 +281,11 @@ static bool find(struct period *period)
         period->lasted_ns = length ? span_of(period, marks + length) : 0;
     }
     unsigned length = period->candidate;
-    if (!length)
-        return find_varying(period, now_ns - period->begun_ns);
-    if (period->lasted_ns < lasting(period) || !is_steady(period, length))
+    uint64_t for_ns = now_ns - period->begun_ns;
+    /* Of what seems to be a period for a while, again and again, none may last. */
+    if ((!length || for_ns > VARYING_LONGEST_NS) && find_varying(period, for_ns))
+        return true;
+    if (!length || period->lasted_ns < lasting(period) || !is_steady(period, length))
         return false;
     /* The first marks of a program, some of them odd, may have hidden a shorter one. */
     unsigned marks = 0, shortest = find_candidate(period, &marks);

@@ -29,6 +29,8 @@
 #define FIRST_RANGES 3
 /* For that long after its first call a program that has launched nothing may still do so. */
 #define COPIES_ALONE_NS (4 * NS_PER_S)
+/* Who still loads code or makes graphs then does it in iterations. */
+#define GETTING_READY_NS (32 * NS_PER_S)
 /* How often what is seen while no period is known is noted, in calls. */
 #define NOTE_CALLS 4096
 /* At the end a thread waits that long to be ended before it goes on as if nothing had been. */
@@ -47,6 +49,7 @@ struct watcher {
     bool quiet;            /* it was long ago */
     uint64_t ranges, all_calls;
     uint64_t calls[CALL_KINDS];
+    uint64_t made_at; /* how many graphs were launched when one was last made */
     uint64_t idle; /* waits of threads that wait for others, while nothing seemed to be launched */
     /* What there was since the last mark, but for that of threads with marks of their own. */
     struct mark since;
@@ -67,6 +70,7 @@ static _Thread_local struct {
 static struct {
     struct tick tick;
     unsigned known_calls;
+    uint64_t cold_ns;
     bool open, whole;
     _Atomic bool over, launched, copied_out; /* whether any thread has done that */
     struct watcher process;
@@ -76,7 +80,7 @@ static struct {
 
 static _Thread_local struct watcher *own;
 
-bool watcher_open(const struct tick *tick, unsigned known_calls)
+bool watcher_open(const struct tick *tick, unsigned known_calls, uint64_t cold_ns)
 {
     if (observer.open)
         return true;
@@ -84,6 +88,7 @@ bool watcher_open(const struct tick *tick, unsigned known_calls)
         return false;
     observer.tick = *tick;
     observer.known_calls = observer.process.period.known_calls = known_calls;
+    observer.cold_ns = cold_ns;
     observer.whole = client.shm.header->slots_most / shm_streams(client.shm.header) == 1;
     observer.open = true;
     return true;
@@ -162,6 +167,7 @@ static const struct {
     [CALL_COPY_OUT] = {"copy out", "copies out"},
     [CALL_COPY_OUT_WAIT] = {"waiting copy out", "waiting copies out"},
     [CALL_LOAD] = {"load of code", "loads of code"},
+    [CALL_MAKE] = {"graph made", "graphs made"},
 };
 
 static void append_count(struct text *text, enum call_kind kind, uint64_t count, uint64_t bytes)
@@ -271,7 +277,11 @@ static bool open_handle(struct watcher *watcher)
 
 static void begin(struct watcher *watcher)
 {
+    bool was_in_window = watcher->handle->recorder.in_window;
     bool begun = mpsweep_begin(watcher->handle);
+    /* It may have changed since they were found. */
+    if (watcher->handle->recorder.in_window && !was_in_window)
+        note_iteration(watcher);
     /* It may have been held there for as long as it takes. */
     watcher->wait_ns = clock_now_ns();
     watcher->quiet_calls = 0;
@@ -288,11 +298,18 @@ static void end(struct watcher *watcher)
     begin(watcher);
 }
 
+/* Since its first call. */
+static uint64_t age_ns(const struct watcher *watcher)
+{
+    return clock_now_ns() - watcher->begun_ns;
+}
+
 /* The period that was found is gone. Before the window it may have been one of a start. */
 static void lose(struct watcher *watcher)
 {
     if (!watcher->handle || !watcher->handle->recorder.in_window)
         return;
+    atomic_store(&record()->observer.lost_ns, age_ns(watcher));
     mpsweep_fail(watcher->handle, "its calls stopped repeating: give what is an iteration with "
                                   "--tick (" TICK_FORMS ")");
     watcher->over_ns = clock_now_ns();
@@ -418,6 +435,20 @@ static void look_for_waits(struct watcher *watcher, enum call_kind kind)
     period_begin(&watcher->period, observer.known_calls);
 }
 
+/* While a program loads code, or makes one graph after the other, it tries things out, or is not
+ * warm; before it launches anything, too. One that an earlier process of it has shown to be cold
+ * for longer is that. */
+static bool gets_ready(struct watcher *watcher, enum call_kind kind)
+{
+    bool launches = kind == CALL_LAUNCH || kind == CALL_GRAPH, prepares = kind == CALL_LOAD;
+    if (kind == CALL_MAKE) {
+        prepares = watcher->calls[CALL_GRAPH] == watcher->made_at;
+        watcher->made_at = watcher->calls[CALL_GRAPH];
+    }
+    return (launches && !has_launched()) || (prepares && age_ns(watcher) < GETTING_READY_NS) ||
+           (observer.cold_ns && age_ns(watcher) < observer.cold_ns);
+}
+
 static void count(struct watcher *watcher, const struct call *call)
 {
     enum call_kind kind = call->kind;
@@ -428,8 +459,7 @@ static void count(struct watcher *watcher, const struct call *call)
         watcher->begun_ns = watcher->wait_ns = clock_now_ns();
     if (observer.tick.kind == TICK_AUTO)
         look_for_waits(watcher, kind);
-    /* While it loads code it tries things out, or is not warm; before it launches anything, too. */
-    if ((kind == CALL_LOAD || (launches && !has_launched())) && !watcher->period.length)
+    if (!watcher->period.length && gets_ready(watcher, kind))
         period_begin(&watcher->period, observer.known_calls);
     since->launches += kind == CALL_LAUNCH;
     since->graphs += kind == CALL_GRAPH;

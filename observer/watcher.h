@@ -21,9 +21,10 @@
 struct watcher;
 
 /* Once, before any call of another function: what counts as an iteration, which must outlive all
- * calls, and how many calls one has, as an observer found earlier (0: none has). False: there is
- * nothing to watch for, or no memory of mpsweep to write to. */
-bool watcher_open(const struct tick *tick, unsigned known_calls);
+ * calls; how many calls one has, as an observer found earlier (0: none has); and for how long after
+ * its first call the program repeats something else, as one found earlier (0: none has). False:
+ * there is nothing to watch for, or no memory of mpsweep to write to. */
+bool watcher_open(const struct tick *tick, unsigned known_calls, uint64_t cold_ns);
 
 /* The calling thread's; NULL: it is not watched. */
 struct watcher *watcher_of_thread(void);

@@ -171,6 +171,8 @@ struct shm_observer {
     /* Threads that have launched anything, where each has iterations of its own. */
     _Atomic uint32_t threads;
     double match;
+    /* How long after the first call its iterations stopped repeating; 0: they did not. */
+    _Atomic uint64_t lost_ns;
 };
 
 /* What a worker process learned about its device and context. Published before READY of its slots.

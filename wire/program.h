@@ -21,11 +21,13 @@
 
 /* The library in a program that does not report its own iterations or is traced; by what it comes
  * in: for ranges of NVTX, other iterations, a trace; and what it is to do there: the text of --tick,
- * how many calls an iteration had in an earlier process, and where CUPTI is, if that is known. */
+ * how many calls an iteration had in an earlier process, for how many milliseconds that was not
+ * warm, and where CUPTI is, if that is known. */
 #define OBSERVER_LIBRARY "mpsweep-observer.so"
 #define OBSERVER_NVTX_VARIABLE "NVTX_INJECTION64_PATH"
 #define OBSERVER_PRELOAD_VARIABLE "LD_PRELOAD"
 #define OBSERVER_INJECTION_VARIABLE "CUDA_INJECTION64_PATH"
 #define OBSERVER_TICK_VARIABLE "MPSWEEP_TICK"
 #define OBSERVER_KNOWN_VARIABLE "MPSWEEP_KNOWN_CALLS"
+#define OBSERVER_COLD_VARIABLE "MPSWEEP_COLD_MS"
 #define OBSERVER_CUPTI_VARIABLE "MPSWEEP_OBSERVER_CUPTI"

@@ -174,6 +174,7 @@ static enum status add_observer(const struct point *point, const struct session 
         return STATUS_OK;
     word_list_add(set, OBSERVER_TICK_VARIABLE "=%s", point->program.tick);
     word_list_add(set, OBSERVER_KNOWN_VARIABLE "=%u", session->known_calls);
+    word_list_add(set, OBSERVER_COLD_VARIABLE "=%" PRIu64, session->cold_ns / NS_PER_MS);
     if (tick.kind == TICK_NVTX)
         word_list_add(set, OBSERVER_NVTX_VARIABLE "=%s", path);
     else /* ours first: it must see what others do */

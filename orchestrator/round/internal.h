@@ -125,6 +125,8 @@ enum status round_program_check(const struct round *round);
 enum status round_program_prove(struct round *round);
 /* Collects what was taken for its iterations. */
 void round_program_observed(const struct round *round);
+/* How long after its first call a process's iterations stopped repeating; 0: none's did. */
+uint64_t round_program_lost_ns(const struct round *round);
 
 /* cause.c: adds to the error of a failed round over MPS what the daemon knows of it: that it ended,
  * that a client's fault reached all of them, and what to do about an error of MPS's own. Call it

@@ -122,6 +122,16 @@ void round_program_observed(const struct round *round)
         round->session->known_calls = out->calls;
 }
 
+uint64_t round_program_lost_ns(const struct round *round)
+{
+    uint64_t last_ns = 0;
+    for (unsigned p = 0; round->shm.header && p < point_processes(round->point); p++) {
+        uint64_t lost_ns = atomic_load(&shm_process_at(&round->shm, p)->observer.lost_ns);
+        last_ns = lost_ns > last_ns ? lost_ns : last_ns;
+    }
+    return last_ns;
+}
+
 /* A program that does not report its iterations, and none were found. */
 static enum status blame_observed(const struct round *round, unsigned process, double seconds)
 {

@@ -121,6 +121,7 @@ struct round_result {
     double ci95_rel;
     double window_s;
     double steady_from_s; /* from the begin of the window */
+    uint64_t lost_ns; /* how long after its first call a program repeated itself no longer, 0: it did */
     unsigned threads_at_work; /* of a process of a program, where those are too few; else 0 */
     double ready_s; /* from the first spawn, or the assignment, until all workers were ready; 0:
                        never */

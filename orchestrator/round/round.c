@@ -11,6 +11,10 @@
 /* What a program gets to come back for more after its last iteration. */
 #define HELD_NS (2 * NS_PER_S)
 
+/* By how much longer than it was seen to be one a program may be cold. */
+#define COLD_MARGIN 0.25
+#define COLD_MARGIN_NS NS_PER_S
+
 /* What a worker gets to drain after another one failed. */
 #define FAILED_GRACE_NS (5 * NS_PER_S)
 
@@ -271,6 +275,7 @@ static enum status run_once(struct session *session, const struct point *point,
     out->status = status;
     if (status != STATUS_OK) {
         snprintf(out->error, sizeof out->error, "%s", status_text());
+        out->lost_ns = status == STATUS_WORKER ? round_program_lost_ns(&round) : 0;
         round_add_plugin_place(&round);
         round_add_cause(&round);
     } else {
@@ -289,6 +294,18 @@ static enum status run_once(struct session *session, const struct point *point,
     return status == STATUS_INTERRUPTED ? status_set(status, "%s", out->error) : STATUS_OK;
 }
 
+/* Whether it may have been its warm-up that a program repeated, which no earlier one has shown. Its
+ * next processes get more time. */
+static bool was_cold(struct session *session, const struct round_result *result)
+{
+    if (!result->lost_ns || session->cold_ns)
+        return false;
+    session->cold_ns =
+        result->lost_ns + (uint64_t)(COLD_MARGIN * (double)result->lost_ns) + COLD_MARGIN_NS;
+    session->known_calls = 0;
+    return true;
+}
+
 enum status round_run_on(struct session *session, const struct point *point,
                          const struct round_limits *limits, struct crew *crew,
                          const struct turn *turn, struct round_result *out)
@@ -304,9 +321,13 @@ enum status round_run_on(struct session *session, const struct point *point,
         return STATUS_OK;
     }
     enum status status = run_once(session, point, limits, crew, turn, out);
-    if (status != STATUS_OK || out->status != STATUS_INFEASIBLE || !out->reused)
+    if (status != STATUS_OK)
         return status;
-    /* It need not be the point: idle processes have memory, too. The crew has gone. */
+    /* It need not be the point: idle processes have memory, too. */
+    bool was_crowded = out->status == STATUS_INFEASIBLE && out->reused;
+    if (!was_crowded && !was_cold(session, out))
+        return status;
+    /* The crew has gone. */
     round_result_release(out);
     return run_once(session, point, limits, crew, turn, out);
 }

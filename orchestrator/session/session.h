@@ -34,6 +34,7 @@ struct session {
     bool interrupted; /* one of them has come, or the time is over */
     bool late;        /* the time is over, and no signal has come */
     unsigned known_calls; /* of an iteration of a program that was observed; 0: none was yet */
+    uint64_t cold_ns;     /* for which it repeated something else at first; 0: it did not */
     char external_mps[MPS_ENVIRONMENT_TEXT]; /* pipe directory; "": a daemon of our own */
     char worker_program[PATH_MAX];
     char guard_program[PATH_MAX];

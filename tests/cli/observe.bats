@@ -149,7 +149,7 @@ serves_the_rate() {
   points 'all(.error | test("works on the GPU with 1 of its 2 threads"))' r.jsonl
 }
 
-@test "programs that end, hang or change while they are measured" {
+@test "programs that end or hang while they are measured" {
   observe 2 -l processes:2 --duration 1 -- "$UNAWARE" --mode exit
   points 'all(.error | test("^process 1 .* exited with status 3 before it was "))' r.jsonl
   observe 2 -l processes:2 --duration 1 -- "$UNAWARE" --mode done
@@ -160,6 +160,12 @@ serves_the_rate() {
   points 'all(.error | test("^process 1 .* was killed by signal 13 .* before it was "))' r.jsonl
   observe 2 -l processes:2 --timeout 5 -- "$UNAWARE" --mode hang
   points 'all(.error | test("^process 1 "))' r.jsonl
+}
+
+@test "a program that repeats something else while it gets warm is started once more" {
+  # The window would begin while it does, and end long after.
+  observe 0 -l threads:1 --duration 4 -- env -u MPSWEEP_PROCESS "$UNAWARE" --steps 2 --mode cold
+  takes "2 waits, 40 launches, $COPIES"
 }
 
 @test "--tick none leaves a program alone" {

@@ -10,7 +10,7 @@
  * millisecond later the next begins, so that few CPUs serve many such programs. With --forks N
  * processes more do that.
  * MODE, in process 1 of a layout only: exit, done (exit with status 0), crash, hang, idle (no iteration ever), random (nothing
- * repeats), change (of what it does, after 300 iterations), pipe (writes to a closed pipe).
+ * repeats), cold (for the first 2.5 s one step), pipe (writes to a closed pipe).
  */
 #include <dlfcn.h>
 #include <getopt.h>
@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "device/cuda_abi.h"
 
 /* The functions of a driver, which no header declares here. */
@@ -71,6 +72,8 @@ static struct {
           .mode = "", .lookup = "symbol"};
 
 static void *context, *function;
+static uint64_t begun_ns;
+#define COLD_NS (5 * NS_PER_S / 2)
 
 static void check(int result, const char *what)
 {
@@ -297,22 +300,23 @@ static void copy(struct worker *worker, size_t bytes, int in)
         CALL(cuMemcpyDtoHAsync_v2, worker->host, worker->memory, bytes, worker->stream);
 }
 
-static void iterate(struct worker *worker, unsigned long done)
+static void iterate(struct worker *worker)
 {
     int kernels = plan.kernels;
     size_t bytes = plan.bytes;
-    if (is("random") || (is("change") && done >= 300)) {
+    int steps = is("cold") && clock_now_ns() < begun_ns + COLD_NS ? 1 : plan.steps;
+    if (is("random")) {
         worker->random = worker->random * 1664525 + 1013904223;
         kernels = 1 + (int)((worker->random >> 20) % 300);
         bytes = 1 + (worker->random >> 12) % plan.bytes;
     }
     copy(worker, bytes, 1);
-    for (int i = 0; i < plan.steps; i++) {
+    for (int i = 0; i < steps; i++) {
         if (plan.graph)
             CALL(cuGraphLaunch, worker->graph, worker->stream);
         else
             launch(worker, kernels);
-        if (i + 1 < plan.steps)
+        if (i + 1 < steps)
             await(worker);
     }
     copy(worker, bytes, 0);
@@ -363,7 +367,7 @@ static void *serve(void *argument)
         }
         if (range_push)
             range_push(plan.range);
-        iterate(worker, done);
+        iterate(worker);
         if (range_pop)
             range_pop();
         nap();
@@ -416,6 +420,7 @@ static void read_options(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    begun_ns = clock_now_ns();
     read_options(argc, argv);
     for (int i = 0; i < plan.forks && fork() != 0; i++)
         ;

@@ -340,6 +340,22 @@ static void test_known_and_unlike(void **state)
     assert_true(boundaries > 900);
 }
 
+/* A server of texts whose inputs have any length: as many steps each. */
+static void test_inputs_of_any_length(void **state)
+{
+    unsigned boundaries = 0, random = 1;
+    (void)state;
+    for (int i = 0; i < 2000; i++) {
+        random = random * 1664525 + 1013904223;
+        boundaries += wait_for(17, 20 + (random >> 16) % 380, 8, 400000) == PERIOD_BOUNDARY;
+        for (int step = 0; step < 16; step++)
+            boundaries += wait_for(1, 0, 8, 100000) == PERIOD_BOUNDARY;
+    }
+    assert_int_equal(period.length, 17);
+    assert_false(period.varies);
+    assert_true(boundaries > 1200);
+}
+
 static void test_every_mark(void **state)
 {
     const struct mark mark = {.launches = 1};
@@ -373,6 +389,7 @@ int main(void)
         cmocka_unit_test_setup(test_slow_pictures, set_up),
         cmocka_unit_test_setup(test_known_and_slow, set_up),
         cmocka_unit_test_setup(test_known_and_unlike, set_up),
+        cmocka_unit_test_setup(test_inputs_of_any_length, set_up),
         cmocka_unit_test_setup(test_every_mark, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
