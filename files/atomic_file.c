@@ -15,6 +15,7 @@
 
 #define MODE 0666
 #define TRIES 100
+#define NAME_ADDED 64
 
 static enum status cannot_write(const char *path, int error)
 {
@@ -35,16 +36,24 @@ void atomic_file_folder(const char *path, char *folder, size_t size)
         snprintf(folder, size, "%.*s", slash == path ? 1 : (int)(slash - path), path);
 }
 
+enum status atomic_file_check_folder(const char *path)
+{
+    char folder[PATH_MAX];
+    /* It has a longer name at first. */
+    if (!*path || strlen(path) >= PATH_MAX - NAME_ADDED)
+        return cannot_write(path, *path ? ENAMETOOLONG : ENOENT);
+    atomic_file_folder(path, folder, sizeof folder);
+    return access(folder, W_OK | X_OK) == 0 ? STATUS_OK : cannot_write(path, errno);
+}
+
 enum status atomic_file_check(const char *path, unsigned flags)
 {
     struct stat info;
-    if (strlen(path) >= PATH_MAX)
-        return cannot_write(path, ENAMETOOLONG);
-    if (!(flags & ATOMIC_FILE_REPLACE))
-        return lstat(path, &info) == 0 ? exists(path) : STATUS_OK;
+    if (!(flags & ATOMIC_FILE_REPLACE) && lstat(path, &info) == 0)
+        return exists(path);
     /* On file systems that are shared a link may lead to where others write. */
     if ((flags & ATOMIC_FILE_VERIFY ? lstat(path, &info) : stat(path, &info)) != 0)
-        return STATUS_OK;
+        return errno == ENOENT ? atomic_file_check_folder(path) : cannot_write(path, errno);
     if (S_ISDIR(info.st_mode))
         return cannot_write(path, EISDIR);
     if (!S_ISREG(info.st_mode))

@@ -28,7 +28,7 @@ struct atomic_file {
 
 /* Whether a file may come to path, as atomic_file_open() finds it: for what takes long to make.
  * STATUS_USAGE: something exists that may not be replaced. STATUS_SYSTEM: what exists is not
- * writable. */
+ * writable, or no file can be made there. */
 enum status atomic_file_check(const char *path, unsigned flags);
 
 /* Statuses as of atomic_file_check(); STATUS_SYSTEM: no file can be made there. Sets *out only on
@@ -71,3 +71,6 @@ int atomic_rename_new(const char *from, const char *to);
 
 /* Writes path's folder to folder: "." without one. It is shorter than path, or "." or "/". */
 void atomic_file_folder(const char *path, char *folder, size_t size);
+
+/* Whether a file can be made in the folder of path; STATUS_SYSTEM: none can. */
+enum status atomic_file_check_folder(const char *path);

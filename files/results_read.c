@@ -281,6 +281,18 @@ size_t results_missing_points(const struct results *results)
     return !part && planned > (json_int_t)count ? (size_t)planned - count : 0;
 }
 
+size_t results_lacking_points(const struct results *results)
+{
+    size_t index, count = 0;
+    const json_t *point;
+    json_array_foreach(results->points, index, point)
+    {
+        count += json_object_get(point, "rounds_left") ||
+                 strcmp(text_at(point, "status"), "interrupted") == 0;
+    }
+    return count;
+}
+
 enum status results_refuse_probes(const struct results *results, const char *path)
 {
     if (json_array_size(results->points) > 0 || json_array_size(results->probes) == 0)

@@ -62,6 +62,9 @@ bool results_are_of_tune(const struct results *results);
  * to measure a part of it. */
 size_t results_missing_points(const struct results *results);
 
+/* How many of its points lack rounds: --resume measures them anew. */
+size_t results_lacking_points(const struct results *results);
+
 /* For commands that are about points: STATUS_USAGE of a file that has probes instead. */
 enum status results_refuse_probes(const struct results *results, const char *path);
 

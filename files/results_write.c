@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/descriptor.h"
+#include "files/atomic_file.h"
 
 #define TRIES 100
 
@@ -53,7 +54,9 @@ static bool is_at_path(int fd, const char *path)
 enum status results_check_new(const char *path, const char *advice)
 {
     struct stat info;
-    if (lstat(path, &info) != 0 || (stat(path, &info) == 0 && !S_ISREG(info.st_mode)))
+    if (lstat(path, &info) != 0)
+        return errno == ENOENT ? atomic_file_check_folder(path) : STATUS_OK;
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
         return STATUS_OK;
     return status_set(STATUS_USAGE, "'%s' exists: give %s", path, advice);
 }

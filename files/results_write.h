@@ -28,7 +28,7 @@ struct results_writer {
     }
 
 /* STATUS_USAGE: a file exists at path, and not a device or pipe; the text is "'PATH' exists: give "
- * and the advice. */
+ * and the advice. STATUS_SYSTEM: none can be made there. */
 enum status results_check_new(const char *path, const char *advice);
 
 /* Makes the file. It must not exist: statuses and advice as of results_check_new(). A device or

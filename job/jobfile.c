@@ -240,6 +240,13 @@ static enum status set_key(struct loader *loader, const char *section, const cha
         return misplaced_key(loader->section, key);
     if (!row) {
         const char *meant, *value;
+        size_t word = strcspn(key, " \t");
+        char first[32];
+        snprintf(first, sizeof first, "%.*s", (int)word, key);
+        /* inih takes a colon for an equals sign. */
+        if (key[word] && option_find(first, OPTION_SWEEP | OPTION_TUNE))
+            return status_set(STATUS_USAGE, "'%s' has no '=': write '%s = %s:%s'", key, first,
+                              key + word + strspn(key + word, " \t"), text);
         if (!option_meaning(key, OPTION_SWEEP | OPTION_TUNE, &meant, &value))
             return status_set(STATUS_USAGE, "unknown key '%s'", key);
         return status_set(STATUS_USAGE, "unknown key '%s'; did you mean '%s%s%s'?", key, meant,

@@ -185,9 +185,9 @@ enum status layout_parse(const char *text, enum layout_kind kind, struct option_
                 *colon = '\0';
             counts = colon ? colon + 1 : NULL;
             status = find_layout(item, &kind);
-            if (status == STATUS_OK && !counts)
-                status = status_set(STATUS_USAGE, "layout '%s' has no worker counts: write %s",
-                                    item, layouts[kind].two_counts ? "hybrid:8x2" : "threads:1-16");
+            if (status == STATUS_OK && (!counts || !*counts))
+                status = status_set(STATUS_USAGE, "layout '%s' has no worker counts: write %s:%s",
+                                    item, item, layouts[kind].two_counts ? "8x2" : "1-16");
         }
         if (status == STATUS_OK)
             status = add_counts(out, kind, counts);

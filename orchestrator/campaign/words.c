@@ -98,6 +98,25 @@ static const struct option_value *find_given(const struct campaign *campaign,
     return NULL;
 }
 
+/* Where no point has a process, or a thread, for the last of several shares. */
+static void notify_surplus(const struct campaign *campaign, const struct option_row *row,
+                           const struct option_value *value)
+{
+    const struct plan *plan = &campaign->plan;
+    unsigned most = 0;
+    for (size_t i = 0; i < plan->count; i++) {
+        unsigned entries = setting_entries(row, &plan->points[i]);
+        most = entries > most ? entries : most;
+    }
+    for (size_t i = 0; i < value->count; i++)
+        if (value->items[i].share_count > most)
+            campaign_notify_text(campaign->notify,
+                                 "%s %s: no point has a %s for the last of its %u values", row->name,
+                                 value->items[i].text,
+                                 row->flags & OPTION_PER_THREAD ? "thread" : "process",
+                                 value->items[i].share_count);
+}
+
 void campaign_notify_unused(const struct campaign *campaign)
 {
     const struct plan *plan = &campaign->plan;
@@ -107,6 +126,8 @@ void campaign_notify_unused(const struct campaign *campaign)
     for (const struct option_row *row = NULL; (row = setting_next(row));) {
         const struct option_value *value = find_given(campaign, row, in_job);
         const char *lacks = setting_lacks(row, plan->points, plan->count);
+        if (!lacks && value && row->setting.type == SETTING_SHARES)
+            notify_surplus(campaign, row, value);
         /* A seed orders the points, too. */
         if (!lacks || !value || row->id == OPTION_SEED)
             continue;

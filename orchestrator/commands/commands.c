@@ -1,8 +1,10 @@
 #include "orchestrator/commands/commands.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "common/text.h"
+#include "job/jobfile.h"
 #include "job/option_words.h"
 #include "orchestrator/capture/capture.h"
 #include "orchestrator/compare/compare.h"
@@ -285,6 +287,21 @@ enum status command_unknown_word(const char *word)
                       word, nearest);
 }
 
+static bool ends_in(const char *name, const char *suffix)
+{
+    size_t length = strlen(name), of_suffix = strlen(suffix);
+    return length > of_suffix && strcmp(name + length - of_suffix, suffix) == 0;
+}
+
+/* The command that takes such a file; NULL: it is none, nor an example. */
+static const char *reader_of(const char *name)
+{
+    char found[PATH_MAX];
+    if (ends_in(name, ".jsonl"))
+        return "export";
+    return ends_in(name, ".job") || job_find(name, found) != name ? "sweep" : NULL;
+}
+
 enum status command_unknown(const char *name)
 {
     char names[512] = "";
@@ -296,6 +313,15 @@ enum status command_unknown(const char *name)
         strncmp(name, "--", 2) == 0 ? nearest_of(name + 2, "version", "help") : NULL;
     if (asked)
         return status_set(STATUS_USAGE, "unknown option '%s'; did you mean '--%s'?", name, asked);
+    if (*name == '-')
+        return status_set(STATUS_USAGE,
+                          "unknown option '%s' before a command: options stand behind it, as in "
+                          "'mpsweep sweep %s ...'",
+                          name, name);
+    const char *reads = reader_of(name);
+    if (reads)
+        return status_set(STATUS_USAGE, "unknown command '%s'; did you mean 'mpsweep %s %s'?", name,
+                          reads, name);
     if (nearest)
         return status_set(STATUS_USAGE, "unknown command '%s'; did you mean '%s'?", name, nearest);
     /* The commands of a family, or all with one word for each family. */

@@ -472,15 +472,14 @@ void comparison_remark(const struct compare_row *row, char *out, size_t size)
 {
     const json_t *point = row->base_measured ? row->change : row->base;
     const char *which = row->base_measured ? "NEW" : "BASE";
-    const char *error = text_at(point, "error");
+    char failure[POINT_FAILURE_TEXT];
     if (row->base_measured && row->change_measured)
         snprintf(out, size, "%s", row->has_throughput ? "" : "no throughput to compare");
     else if (!row->base_measured && !row->change_measured)
         snprintf(out, size, "BASE %.20s, NEW %.20s", text_at(row->base, "status"),
                  text_at(row->change, "status"));
     else
-        snprintf(out, size, "%s %.20s%s%s", which, text_at(point, "status"),
-                 error[0] != '\0' ? ": " : "", error);
+        snprintf(out, size, "%s %s", which, point_failure(point, failure));
 }
 
 char *comparison_summary(const struct comparison *comparison)

@@ -125,10 +125,11 @@ static void print_rows(FILE *out, const struct comparison *comparison)
 
 static void print_file(FILE *out, const char *label, const char *path, const struct results *file)
 {
+    char unfinished[TABLE_UNFINISHED];
     fprintf(out, "%-4s  %s: %s, driver CUDA %s, host %s, %s%s\n", label, path,
             text_at(json_object_get(file->header, "gpu"), "name"), text_at(file->header, "driver"),
             text_at(file->header, "host"), text_at(file->header, "started"),
-            file->footer == NULL ? ", NOT FINISHED" : "");
+            *table_unfinished(file, unfinished) || !file->footer ? ", NOT FINISHED" : "");
 }
 
 static void print_only(FILE *out, const struct comparison *comparison, const char *label,

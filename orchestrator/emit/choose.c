@@ -320,7 +320,8 @@ static void write_why(const struct search *search, size_t skipped, struct emit_c
     }
     size_t count = json_array_size(search->results->points);
     size_t missing = results_missing_points(search->results);
-    bool cut = results_is_cut_tuning(search->results), whole = missing == 0 && !cut;
+    size_t lacking = results_lacking_points(search->results);
+    bool cut = results_is_cut_tuning(search->results), whole = missing + lacking == 0 && !cut;
     text_append(&text, "the highest throughput%s",
                 skipped == 0 && whole      ? " of the file"
                 : skipped == 0             ? " so far"
@@ -328,8 +329,9 @@ static void write_why(const struct search *search, size_t skipped, struct emit_c
                                            : " of the points that qualify");
     if (cut)
         text_append(&text, ", of a tuning that was cut off before its finals");
-    if (missing > 0)
-        text_append(&text, ", of a sweep that has %zu of its %zu points", count, count + missing);
+    if (missing + lacking > 0)
+        text_append(&text, ", of a sweep that has %zu of its %zu points", count - lacking,
+                    count + missing);
     if (search->max_p99_us > 0.0)
         text_append(&text, " with a p99 surely below %s",
                     rate_time_text(1e3 * search->max_p99_us, limit, sizeof limit));

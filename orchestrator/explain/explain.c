@@ -346,9 +346,9 @@ static int run(struct explaining *explaining, struct session *session)
     if (status != STATUS_OK)
         return report(status);
     if (text) {
-        table_print_unfinished(stdout, json_array_size(explaining->results.points),
-                               results_missing_points(&explaining->results),
-                               results_is_cut_tuning(&explaining->results));
+        char unfinished[TABLE_UNFINISHED];
+        if (*table_unfinished(&explaining->results, unfinished))
+            puts(unfinished);
         explain_print_text(stdout, explaining->results.header, &explaining->set);
     }
     fflush(stdout);

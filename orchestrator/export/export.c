@@ -77,8 +77,9 @@ static void print(const struct results *results, const char *format)
         table_print_json(stdout, results->header, results->calibrations, results->points,
                          results->tune, results->footer);
     else {
-        table_print_unfinished(stdout, json_array_size(results->points),
-                               results_missing_points(results), results_is_cut_tuning(results));
+        char unfinished[TABLE_UNFINISHED];
+        if (*table_unfinished(results, unfinished))
+            puts(unfinished);
         table_print(stdout, results->header, results->points);
     }
 }

@@ -105,6 +105,13 @@ static void print_option(FILE *out, const struct option_row *row, unsigned bits)
         print_indented(out, choice_title(row, choice, form), choice->help);
 }
 
+/* The head of its column, or its word below a table. */
+static bool has_title(const struct option_row *row, const char *word)
+{
+    const char *title = row->setting.title;
+    return title && strcasecmp(title, word) == 0;
+}
+
 /* "max-under-p99" is a value of --rate with or without its time. */
 static bool has_choice(const struct option_row *row, const char *word)
 {
@@ -191,7 +198,7 @@ bool help_print_word(FILE *out, const char *word)
         bool wanted = letter  ? row->letter == letter
                       : named ? strcmp(row->name, name) == 0
                       : axes  ? (row->flags & OPTION_AXIS) != 0
-                              : has_choice(row, name);
+                              : has_choice(row, name) || has_title(row, name);
         if (!wanted)
             continue;
         const char *separator = any ? "\n" : "";

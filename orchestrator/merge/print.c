@@ -73,12 +73,12 @@ static void print_missing(const struct merge *merge)
     for (size_t i = 0; i < json_array_size(merge->missing); i++) {
         const json_t *row = json_array_get(merge->missing, i);
         const char *file = text_at(row, "file"), *shards = text_at(row, "shards");
-        const char *nodes = text_at(row, "nodes");
+        const char *nodes = text_at(row, "nodes"), *points = text_at(row, "points");
         fputs("missing: ", stdout);
         if (*nodes)
             printf("no results file for nodes %.200s", nodes);
         else
-            printf("points %.200s: ", text_at(row, "points"));
+            printf("point%s %.200s: ", strpbrk(points, ",-") ? "s" : "", points);
         if (*file)
             printf("'%s': %s", file, text_at(row, "why"));
         else if (!*nodes)
@@ -89,8 +89,9 @@ static void print_missing(const struct merge *merge)
     }
     for (size_t i = 0; i < merge->file_count; i++)
         if (merge->files[i].torn)
-            printf("cut: '%s' ends within a line: its %zu whole lines are used\n",
-                   merge->files[i].path, merge->files[i].lines);
+            printf("cut: '%s' ends within a line: its %zu whole line%s used\n",
+                   merge->files[i].path, merge->files[i].lines,
+                   merge->files[i].lines == 1 ? " is" : "s are");
 }
 
 static void print_points(const struct merge *merge)

@@ -13,6 +13,7 @@
 #include "common/text.h"
 #include "orchestrator/plot/series.h"
 #include "orchestrator/results/settings.h"
+#include "orchestrator/results/table.h"
 
 #define SIDE_MAX 64
 
@@ -270,10 +271,10 @@ static bool has_unmeasured(const struct map *map)
 }
 
 static char *notes_text(const struct series_row *like, const struct series_row *best,
-                        const struct map *map)
+                        const struct map *map, const struct results *results)
 {
     struct text_stream out;
-    char name[POINT_TEXT_BYTES], ips[32];
+    char name[POINT_TEXT_BYTES], ips[32], unfinished[TABLE_UNFINISHED];
     if (!text_stream_open(&out))
         return NULL;
     fputs(is_over_mps(like->point) ? "Over MPS" : "Without MPS", out.file);
@@ -300,6 +301,8 @@ static char *notes_text(const struct series_row *like, const struct series_row *
     if (map->repeated > 0)
         fprintf(out.file, "%zu cell%s measured more than once: the first of the plan is drawn. ",
                 map->repeated, map->repeated > 1 ? "s" : "");
+    if (*table_unfinished(results, unfinished))
+        fprintf(out.file, "%s.", unfinished);
     return text_stream_close(&out);
 }
 
@@ -322,7 +325,7 @@ enum status plot_heatmap_write(const struct results *results, const char *path, 
     if (status != STATUS_OK)
         goto out;
     const char *rate = like->texts[OPTION_RATE];
-    notes = notes_text(like, best, &map);
+    notes = notes_text(like, best, &map, results);
     snprintf(title, sizeof title, "Throughput by processes%s%s%s (iterations/s)",
              map.has_streams ? ", threads and streams" : " and threads", *rate ? ", " : "", rate);
     status = plot_write_heading(file, "heatmap", title, results->header, notes);

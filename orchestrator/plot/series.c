@@ -8,6 +8,7 @@
 #include "common/text.h"
 #include "orchestrator/plot/internal.h"
 #include "orchestrator/results/settings.h"
+#include "orchestrator/results/table.h"
 
 #define LISTED_MAX 6
 #define TITLE_BYTES (POINT_TEXT_BYTES * (SETTINGS_IDS + 2))
@@ -307,7 +308,7 @@ enum status series_write_heading(FILE *file, const struct series_figure *figure,
                                  const struct series_table *table, const struct results *results)
 {
     struct text_stream out;
-    char *notes = NULL;
+    char *notes = NULL, unfinished[TABLE_UNFINISHED];
     if (text_stream_open(&out)) {
         write_shared(out.file, table);
         fputs(figure->notes, out.file);
@@ -315,6 +316,8 @@ enum status series_write_heading(FILE *file, const struct series_figure *figure,
         if (figure->has_rows && table->count > PLOT_ROWS_MAX)
             fprintf(out.file, " Not drawn for want of room: %zu more.",
                     table->count - PLOT_ROWS_MAX);
+        if (*table_unfinished(results, unfinished))
+            fprintf(out.file, " %s.", unfinished);
         notes = text_stream_close(&out);
     }
     enum status status =

@@ -122,8 +122,8 @@ enum status plot_throughput_write(const struct results *results, const char *pat
         return status;
     if (table.unconverged > 0)
         snprintf(notes, sizeof notes,
-                 "Error bars: 95%% confidence intervals; wider than asked for at %d point%s. ",
-                 table.unconverged, table.unconverged > 1 ? "s" : "");
+                 "Error bars: 95%% confidence intervals; %d point%s unconverged. ",
+                 table.unconverged, table.unconverged > 1 ? "s are" : " is");
     note_least(&table, notes, sizeof notes);
     status = series_write_heading(file, &figure, &table, results);
     if (status != STATUS_OK)

@@ -9,6 +9,7 @@
 #include "orchestrator/results/origin.h"
 #include "orchestrator/results/point.h"
 #include "orchestrator/results/rate.h"
+#include "orchestrator/results/table.h"
 
 /* Of all figures of the page: a page of a thousand points stays below two million bytes. */
 #define FIGURE_BYTES ((size_t)1 << 20)
@@ -231,12 +232,15 @@ static void write_head(FILE *out, const char *title)
 
 static enum status write_file(FILE *out, const struct report_file *file, size_t most_bytes)
 {
+    char unfinished[TABLE_UNFINISHED];
     fputs("<article>\n", out);
     html_element(out, "h2", path_file_name(file->path));
     if (origin_is_emulated(file->results.header))
         fputs(
             "<p class=\"emulated\">EMULATED GPU: these numbers do not describe any hardware.</p>\n",
             out);
+    if (*table_unfinished(&file->results, unfinished))
+        html_element(out, "p class=\"unfinished\"", unfinished);
     if (json_array_size(file->results.points) > 0)
         write_best(out, file);
     enum status status = report_write_figures(out, file, most_bytes);

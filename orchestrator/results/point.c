@@ -51,14 +51,6 @@ void point_name(const json_t *point, char text[POINT_TEXT_BYTES])
              point_shape(point, shape));
 }
 
-/* Whole percents from 100 on. */
-static double percent_up(double share)
-{
-    double percent = 100.0 * share;
-    double unit = pow(10.0, fmin(floor(log10(percent)) - 2.0, 0.0));
-    return percent > 0.0 ? ceil(percent / unit - 1e-6) * unit : 0.0;
-}
-
 /* Of a rate that was searched; a tune's looks leave it to the finals to narrow it. */
 static bool is_narrowed(const json_t *point)
 {
@@ -77,7 +69,8 @@ const char *point_half_width(const json_t *point, char text[POINT_HALF_BYTES])
     else if (searched)
         return text;
     else if (isfinite(half) && strcmp(text_at(point, "status"), "unconverged") == 0)
-        snprintf(text, POINT_HALF_BYTES, "%.10g%%", percent_up(half));
+        /* Up, or what misses the goal may read as the goal. */
+        snprintf(text, POINT_HALF_BYTES, "%.1f%%", ceil(1e3 * half - 1e-9) / 10.0 + 0.0);
     else if (isfinite(half))
         snprintf(text, POINT_HALF_BYTES, "%.1f%%", 100.0 * half);
     return text;

@@ -23,18 +23,21 @@ static double seconds_for_p99(const json_t *point)
     return ceil(10.0 * MARGIN * HISTOGRAM_LEAST_P99 / offered / fmax(rounds, 1.0)) / 10.0;
 }
 
-/* What an open loop lacks, and what to give. */
+/* What an open loop lacks, and what to give. Of what is offered more than it serves no window shows
+ * a p99. */
 static void add_unconverged_open(struct text *text, const json_t *point)
 {
     long long iterations = integer_at(point, "iterations");
     const json_t *goal = json_object_get(json_object_get(point, "rate"), "goal");
     double seconds = seconds_for_p99(point);
     char limit[32], duration[32] = "a longer --max-duration";
+    bool overloaded = point_is_overloaded(point);
     if (isfinite(seconds))
         snprintf(duration, sizeof duration, "--max-duration %.10g", seconds);
     if (iterations < HISTOGRAM_LEAST_P99)
-        text_append(text, "%lld iteration%s, and p99 needs %d: give %s", iterations,
-                    iterations == 1 ? "" : "s", HISTOGRAM_LEAST_P99, duration);
+        text_append(text, "%lld iteration%s, and p99 needs %d%s%s", iterations,
+                    iterations == 1 ? "" : "s", HISTOGRAM_LEAST_P99, overloaded ? "" : ": give ",
+                    overloaded ? "" : duration);
     else
         text_append(text, "%s under %s does not hold at the rate found: give a longer --duration",
                     text_at(goal, "percentile"),
@@ -207,7 +210,7 @@ void table_print_rounds(FILE *out, const json_t *points)
         const json_t *point = json_array_get(points, i);
         size_t rounds = json_array_size(json_object_get(point, "rounds"));
         measured += rounds > 0;
-        single += rounds == 1 && !json_object_get(point, "rounds_left");
+        single += rounds == 1;
     }
     if (single > 0)
         fprintf(

@@ -311,17 +311,21 @@ void table_print_heading(FILE *out, json_t *header, const json_t *points)
     fputs(begun ? "\n\n" : "\n", out);
 }
 
-void table_print_unfinished(FILE *out, size_t points, size_t missing, bool cut_tuning)
+const char *table_unfinished(const struct results *results, char out[TABLE_UNFINISHED])
 {
-    if (cut_tuning)
-        fprintf(out,
-                "NOT FINISHED: %zu layout%s, not compared in finals; 'mpsweep tune --resume' goes "
-                "on\n",
-                points, points == 1 ? "" : "s");
-    else if (missing > 0)
-        fprintf(out,
-                "NOT FINISHED: %zu of %zu point%s; 'mpsweep sweep --resume' measures the rest\n",
-                points, points + missing, points + missing == 1 ? "" : "s");
+    size_t points = json_array_size(results->points), missing = results_missing_points(results);
+    size_t lacking = results_lacking_points(results), all = points + missing;
+    *out = '\0';
+    if (results_is_cut_tuning(results))
+        snprintf(out, TABLE_UNFINISHED,
+                 "NOT FINISHED: %zu layout%s, not compared in finals; 'mpsweep tune --resume' goes "
+                 "on",
+                 points, points == 1 ? "" : "s");
+    else if (missing + lacking > 0)
+        snprintf(out, TABLE_UNFINISHED,
+                 "NOT FINISHED: %zu of %zu point%s; 'mpsweep sweep --resume' measures the rest",
+                 points - lacking, all, all == 1 ? "" : "s");
+    return out;
 }
 
 void table_print(FILE *out, json_t *header, const json_t *points)

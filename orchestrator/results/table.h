@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "files/results_read.h"
 #include "job/options.h"
 #include "orchestrator/console/columns.h"
 
@@ -15,9 +16,10 @@
  * the same in all points stand in the heading, the others have a column. */
 void table_print(FILE *out, json_t *header, const json_t *points);
 
-/* "NOT FINISHED: 6 of 32 points", where some of a sweep's plan are missing, or a tuning was cut
- * off. */
-void table_print_unfinished(FILE *out, size_t points, size_t missing, bool cut_tuning);
+/* "NOT FINISHED: 6 of 32 points", with how to go on, where some of a sweep's plan are missing or
+ * lack rounds, or a tuning was cut off; else "". Returns out. */
+#define TABLE_UNFINISHED 160
+const char *table_unfinished(const struct results *results, char out[TABLE_UNFINISHED]);
 
 /* One line a point, all settings, fixed columns; empty where there is no number. */
 void table_print_csv(FILE *out, const json_t *header, const json_t *points);

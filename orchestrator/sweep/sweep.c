@@ -231,6 +231,7 @@ static enum status measure(struct sweep *sweep, const struct turn *turn, bool la
     status_save(saturation_run(&searching, turn, measurement.rounds, &round), &swept);
     enum status status =
         measurement_add(&measurement, &round, (double)(clock_now_ns() - begin_ns) / 1e9);
+    bool interrupted = measurement.status == STATUS_INTERRUPTED;
     if (status != STATUS_OK)
         measurement_release(&measurement);
     else if (last_round || measurement.status != STATUS_OK)
@@ -238,7 +239,8 @@ static enum status measure(struct sweep *sweep, const struct turn *turn, bool la
     else
         status = keep(sweep, index, &measurement);
     const json_t *record = campaign->records[index];
-    progress_end(&sweep->progress, record ? result_text(sweep, record, result) : NULL);
+    progress_end(&sweep->progress,
+                 record && !interrupted ? result_text(sweep, record, result) : NULL);
     return status == STATUS_OK ? status_restore(&swept) : status;
 }
 
@@ -390,8 +392,10 @@ static enum status prepare(struct sweep *sweep, const struct invocation *invocat
     sweep->keeps_all = strcmp(options_text(campaign->options, OPTION_FORMAT), "json") == 0;
     if (status == STATUS_OK)
         status = campaign_name_output(campaign);
-    if (status == STATUS_OK && !options_switch(campaign->options, OPTION_LIST) &&
-        !options_switch(campaign->options, OPTION_DRY_RUN))
+    /* A file to go on with is claimed only to write to it. */
+    bool only_looks = options_switch(campaign->options, OPTION_DRY_RUN) &&
+                      options_switch(campaign->options, OPTION_RESUME);
+    if (status == STATUS_OK && !options_switch(campaign->options, OPTION_LIST) && !only_looks)
         status = campaign_claim_results(campaign, sweep->keeps_all ? NULL : fields_of_tables);
     if (status == STATUS_OK)
         status = make_plan(campaign);

@@ -1,13 +1,9 @@
 #include "orchestrator/trace/internal.h"
 
-#include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/text.h"
 #include "files/atomic_file.h"
@@ -18,42 +14,18 @@
 #include "trace/gantt.h"
 #include "trace/listing.h"
 
-static enum status exists(const char *path)
-{
-    return status_set(STATUS_USAGE, "'%s' exists: give another name", path);
-}
-
-static enum status cannot_write(const char *path, int error)
-{
-    return status_set(STATUS_USAGE, "cannot write '%s': %s", path, strerror(error));
-}
-
-/* Whether a file can be made there. */
-static enum status check_folder(const char *path)
-{
-    char folder[PATH_MAX];
-    if (!*path || strlen(path) >= PATH_MAX - 64)
-        return cannot_write(path, *path ? ENAMETOOLONG : ENOENT);
-    atomic_file_folder(path, folder, sizeof folder);
-    return access(folder, W_OK | X_OK) == 0 ? STATUS_OK : cannot_write(path, errno);
-}
-
 enum status trace_check_outputs(const struct trace *trace)
 {
     const char *json = options_text(trace->options, OPTION_OUTPUT);
     const char *figure = options_text(trace->options, OPTION_TRACE_FIGURE);
-    struct stat info;
-    if (figure && (plot_check_output(figure) != STATUS_OK || check_folder(figure) != STATUS_OK))
-        return STATUS_USAGE;
-    if (!json)
-        return STATUS_OK;
-    if (file_name_check(json, "a timeline", ".json") != STATUS_OK)
-        return STATUS_USAGE;
-    if (lstat(json, &info) == 0)
-        return exists(json);
-    if (errno != ENOENT)
-        return cannot_write(json, errno);
-    return check_folder(json);
+    enum status status = STATUS_OK;
+    if (figure)
+        status = plot_check_output(figure);
+    if (status == STATUS_OK && figure)
+        status = atomic_file_check(figure, ATOMIC_FILE_REPLACE);
+    if (status == STATUS_OK && json)
+        status = file_name_check(json, "a timeline", ".json");
+    return status == STATUS_OK && json ? atomic_file_check(json, 0) : status;
 }
 
 /* Which part of the iterations/s tracing takes. */

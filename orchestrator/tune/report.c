@@ -198,7 +198,8 @@ static void print_margin(const struct tune *tune)
     double low = number_in(margin, "ci95", 0), high = number_in(margin, "ci95", 1);
     if (!margin)
         return;
-    printf("margin over the next: %+.1f%%", 100.0 * number_at(margin, "rel"));
+    /* Not -0.0%. */
+    printf("margin over the next: %+.1f%%", round(1e3 * number_at(margin, "rel")) / 10.0 + 0.0);
     if (isfinite(low) && isfinite(high))
         printf(" (95%%: %+.1f%% to %+.1f%%)", 100.0 * low, 100.0 * high);
     putchar('\n');

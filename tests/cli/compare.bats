@@ -471,6 +471,12 @@ P
   head -c -70 new.jsonl >torn.jsonl
   expect 3 "$MPSWEEP" compare base.jsonl torn.jsonl
   grep -q '^NEW .*NOT FINISHED' out
+  # Interrupted, it has its last line.
+  jq -c 'if .type == "point" and .id == 0 then .status = "interrupted" | .error = "interrupted" |
+    .throughput_ips = null else . end' new.jsonl >interrupted.jsonl
+  run "$MPSWEEP" compare base.jsonl interrupted.jsonl
+  echo "$output" | grep -q '^NEW .*NOT FINISHED'
+  echo "$output" | grep -qE '  NEW interrupted$'
 }
 
 @test "the picture of all ratios" {

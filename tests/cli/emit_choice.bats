@@ -252,6 +252,22 @@ rve.py'
   expect 0 "$MPSWEEP" emit cut.jsonl --target env -o cut
   grep -qE '^point [0-3] \(the highest throughput so far, of a sweep that has 3 of its 4 points\): ' out
   grep -q 'the highest throughput so far, of a sweep that has 3 of its 4 points' cut/README.md
+  # A point that lacks rounds is measured anew, in all of them.
+  jq -c 'if .id == 1 then .rounds_left = 1 else . end' whole.jsonl >lacking.jsonl
+  expect 0 "$MPSWEEP" export lacking.jsonl
+  grep -qx "NOT FINISHED: 3 of 4 points; 'mpsweep sweep --resume' measures the rest" out
+  expect 0 "$MPSWEEP" emit lacking.jsonl --target env -o lacking
+  grep -qE '^point [0-3] \(the highest throughput so far, of a sweep that has 3 of its 4 points\): ' out
+  expect 0 "$MPSWEEP" report lacking.jsonl -o r.html
+  grep -q '<p class="unfinished">NOT FINISHED: 3 of 4 points; ' r.html
+  if command -v gnuplot >/dev/null; then
+    expect 0 "$MPSWEEP" plot cut.jsonl -o r.svg
+    grep -q 'NOT FINISHED: 3 of 4 points' r.svg
+    expect 0 "$MPSWEEP" plot whole.jsonl -o r.svg
+    absent 'NOT FINISHED' r.svg
+  fi
+  expect 0 "$MPSWEEP" report whole.jsonl -o r.html
+  absent 'NOT FINISHED' r.html
   expect 0 "$MPSWEEP" export whole.jsonl
   absent 'NOT FINISHED' out
   # A shard is a part of it.

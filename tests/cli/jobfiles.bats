@@ -16,6 +16,10 @@ bad_job() {
 kernels = 5
 memroy = pinned
 J
+  bad_job "'bad.job' line 2: 'layout threads' has no '=': write 'layout = threads:1,2'$" <<'J'
+[global]
+layout threads:1,2
+J
   bad_job "'bad.job' line 2: unknown key 'zzzzzzzz'$" <<'J'
 [global]
 zzzzzzzz = 1

@@ -47,7 +47,7 @@ FEW=(--device emulated --kernels 5 --bytes 64K --warmup 0.02 --precision 100 --d
   points '.[1].error | test("takes 64 multiprocessors, and this GPU has 32 to give in parts of 16")' \
     r.jsonl
   points '.[2].error | test("has no parts of 12 multiprocessors, but of 16")' r.jsonl
-  points '.[3].error | test("sm-partition: cuDevSmResourceSplitByCount: CUDA_ERROR_INVALID_VALUE")' r.jsonl
+  points '.[3].error | test("has no parts of 64 multiprocessors, but 32 in all")' r.jsonl
   points '.[4:] | all(.error | test("MPS does not keep partitions apart"))' r.jsonl
   MPSWEEP_EMULATED_FAULT='cuDeviceGetDevResource=error:801' \
     expect 0 "$MPSWEEP" sweep "${FEW[@]}" -l threads:2 --sm-partition 8 -q -o old.jsonl

@@ -13,6 +13,12 @@ load helper
   refused "unknown command 'frobnicate': it is one of sweep, tune, .*, doctor, mps, slurm$" \
     "$MPSWEEP" frobnicate
   refused "unknown command 'foo bar': it is one of sweep, .*, slurm$" "$MPSWEEP" help foo bar
+  # What is none, but has a place in a command.
+  refused "unknown command 'a.job'; did you mean 'mpsweep sweep a.job'\?" "$MPSWEEP" a.job
+  refused "unknown command 'forum'; did you mean 'mpsweep sweep forum'\?" "$MPSWEEP" forum
+  refused "unknown command 'a.jsonl'; did you mean 'mpsweep export a.jsonl'\?" "$MPSWEEP" a.jsonl
+  refused "unknown option '-d' before a command: options stand behind it, as in 'mpsweep sweep -d" \
+    "$MPSWEEP" -d emulated sweep
   refused "unknown command 'mps frobnicate': it is one of mps start, .*, mps env$" \
     "$MPSWEEP" mps frobnicate
 }
@@ -35,6 +41,27 @@ load helper
   refused "unknown option '--help-al'; did you mean '--help-all'\?" "$MPSWEEP" sweep --help-al
   # Not where the command lacks what is meant.
   refused "unknown option '--qps' \(options" "$MPSWEEP" plot a --qps 10
+}
+
+@test "a layout without counts: what is proposed is the same layout" {
+  refused "layout 'processes' has no worker counts: write processes:1-16 \(" "$MPSWEEP" sweep -l processes
+  refused "layout 'hybrid-timesliced' has no worker counts: write hybrid-timesliced:8x2 \(" \
+    "$MPSWEEP" sweep -l hybrid-timesliced
+  refused "layout 'threads' has no worker counts: write threads:1-16 \(" "$MPSWEEP" sweep -l "threads: 4"
+}
+
+@test "shares without a process or a thread are noted" {
+  expect 0 "$MPSWEEP" sweep --device emulated --list -l processes+mps:1,2 --active-thread-percentage 30/30/40
+  says "active-thread-percentage 30/30/40: no point has a process for the last of its 3 values"
+  expect 0 "$MPSWEEP" sweep --device emulated --list -l threads:2 --sm-partition 8/16/8
+  says "sm-partition 8/16/8: no point has a thread for the last of its 3 values"
+  expect 0 "$MPSWEEP" sweep --device emulated --list -l processes+mps:2,3 --active-thread-percentage 30/30/40
+  [ ! -s err ]
+}
+
+@test "a dry run refuses the results file that the run would refuse" {
+  refused "'r.txt' is not a name for results" "$MPSWEEP" sweep --device emulated -n -l threads:1 -o r.txt
+  refused "nosuch" "$MPSWEEP" sweep --device emulated -n -l threads:1 -o nosuch/r.jsonl
 }
 
 @test "former words of options still work" {
@@ -303,7 +330,7 @@ a.job b.job                  | unexpected argument 'b.job'; a program goes behin
 -l threads:1-5000            | '1-5000' is not a count of layout 'threads'
 -l threads:-3                | '-3' is not a count of layout 'threads'
 -l threads:2x2               | '2x2' is not a count of layout 'threads'
--l threads:                  | '' is not a count of layout 'threads'
+-l threads:                  | layout 'threads' has no worker counts
 -l ,                         | unknown layout ''
 -l threads:1,x               | 'x' is not a count of layout 'threads'
 -l threads                   | layout 'threads' has no worker counts: write threads:1-16

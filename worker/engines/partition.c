@@ -53,6 +53,10 @@ static enum status split(struct worker_process *process, unsigned size, unsigned
     unsigned got = count;
     enum status status =
         CUDA_CALL(driver, device_get_resource, process->device, &all, CUDA_RESOURCE_SM);
+    if (status == STATUS_OK && size > all.sm.smCount)
+        return status_set(STATUS_INFEASIBLE,
+                          "sm-partition: this GPU has no parts of %u multiprocessors, but %u in all",
+                          size, all.sm.smCount);
     if (status == STATUS_OK)
         status = CUDA_CALL(driver, resource_split, process->parts, &got, &all, NULL, 0, size);
     if (status != STATUS_OK)
