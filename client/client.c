@@ -486,6 +486,14 @@ void client_end_bad(struct mpsweep *handle, enum client_bad bad, const char *tex
     mpsweep_cancel(handle);
 }
 
+void client_note_unready(const char *text)
+{
+    struct shm_observer *out = &shm_process_at(&client.shm, client.process)->observer;
+    uint32_t next = atomic_load(&out->words_at) + 1;
+    text_printable(text, strlen(text), out->words[next % 2], sizeof out->words[0]);
+    atomic_store_explicit(&out->words_at, next, memory_order_release);
+}
+
 void client_set_asking(struct mpsweep *handle, bool asking)
 {
     if (handle)

@@ -21,6 +21,9 @@ enum client_bad {
 /* Ends the iteration as mpsweep_cancel() does, and counts it apart; text has the reason. */
 void client_end_bad(struct mpsweep *handle, enum client_bad bad, const char *text);
 
+/* Why the server is not ready as far as known, "" if it is not. */
+void client_note_unready(const char *text);
+
 /* Whether the handle waits for the answer to its first request, before it is ready. */
 void client_set_asking(struct mpsweep *handle, bool asking);
 

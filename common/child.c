@@ -83,20 +83,41 @@ static int find_program(const char *name, char path[PATH_MAX])
     }
 }
 
-/* Whether a name that is looked for on PATH is that of a file in the working directory. */
-static bool is_here(const char *name)
+static bool is_file(const char *path)
 {
     struct stat info;
-    return !strchr(name, '/') && stat(name, &info) == 0 && S_ISREG(info.st_mode);
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
 static enum status start_error(const char *program, int error)
 {
     enum status code = error == ENOENT || error == ENOTDIR ? STATUS_NOT_FOUND : STATUS_SYSTEM;
-    if (error == ENOENT && is_here(program))
+    /* A name that is looked for on PATH may be that of a file in the working directory. */
+    bool is_here = error == ENOENT && !strchr(program, '/') && is_file(program);
+    if (is_here && access(program, X_OK) == 0)
         return status_set(code, "cannot run '%s': %s; did you mean './%s'?", program,
                           strerror(error), program);
+    if (is_here)
+        return status_set(code,
+                          "cannot run '%s': the file of that name here is not executable: write its "
+                          "interpreter before it",
+                          program);
     return status_set(code, "cannot run '%s': %s", program, strerror(error));
+}
+
+/* The kernel's error of a file that was found. */
+static enum status exec_error(const char *program, int error)
+{
+    if (error == ENOENT)
+        return status_set(STATUS_SYSTEM,
+                          "cannot run '%s': its interpreter is missing: look at its first line, which "
+                          "may end as on Windows",
+                          program);
+    if (error == ENOEXEC)
+        return status_set(STATUS_SYSTEM,
+                          "cannot run '%s': %s: a script begins with #! and its interpreter", program,
+                          strerror(error));
+    return start_error(program, error);
 }
 
 enum status child_find_program(const char *name, char path[PATH_MAX])
@@ -209,7 +230,7 @@ static enum status await_exec(const char *program, int report_fd)
     if (bytes != (ssize_t)sizeof failure)
         return status_set(STATUS_SYSTEM, "cannot run '%s': no word from its process", program);
     if (failure.step == STEP_EXEC)
-        return start_error(program, failure.error);
+        return exec_error(program, failure.error);
     return status_set(STATUS_SYSTEM, "cannot run '%s': %s: %s", program, step_names[failure.step],
                       strerror(failure.error));
 }

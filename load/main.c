@@ -70,18 +70,15 @@ static enum status check_address(const struct load *load)
                       load->options.url);
 }
 
-/* How long it may take is for mpsweep to decide, which reports the last words of the process. */
+/* How long it may take is for mpsweep to decide, which reports why it is not. */
 static enum status await_server(struct load *load)
 {
-    const char *url = load->options.ready ? load->options.ready : load->options.url;
     enum status status = STATUS_OK;
-    char text[128], last[128] = "";
+    char text[128];
     while (status == STATUS_OK && !mpsweep_stop_requested(load->handles[0])) {
         if (exchange_is_ready(&load->options, text))
             return STATUS_OK;
-        if (*text && strcmp(text, last) != 0)
-            fprintf(stderr, "%s: %s\n", url, text);
-        memcpy(last, text, sizeof last);
+        client_note_unready(text);
         clock_sleep_until(clock_now_ns() + LOOK_NS);
         status = server_check(&load->server);
     }

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "common/child.h"
 #include "common/text.h"
 #include "orchestrator/commands/commands.h"
 #include "orchestrator/commit.h"
@@ -189,10 +191,16 @@ static void notice_output(char *const *command)
     }
 }
 
-static bool is_executable(const char *path)
+/* What runs a program that stands where a job file does: "" or "python3 "; NULL: it is none. */
+static const char *runner_of(const char *word)
 {
     struct stat info;
-    return stat(path, &info) == 0 && S_ISREG(info.st_mode) && access(path, X_OK) == 0;
+    char path[PATH_MAX];
+    const char *dot = strrchr(word, '.');
+    bool is_file = stat(word, &info) == 0 && S_ISREG(info.st_mode);
+    if (is_file ? access(word, X_OK) == 0 : child_find_program(word, path) == STATUS_OK)
+        return "";
+    return dot && strcmp(dot, ".py") == 0 ? "python3 " : NULL;
 }
 
 /* Runs a command of a job: the file, and the command line above it. */
@@ -201,8 +209,13 @@ static int run_job(const struct call *call)
     struct job job;
     enum status status = job_load(call->operands[0], &job);
     if (status != STATUS_OK) {
-        if (call->operands[0] && is_executable(call->operands[0]))
-            status_record("%s; " BEHIND ": -- %s", status_text(), call->operands[0]);
+        struct status_saved reason;
+        const char *word = call->operands[0];
+        status_save(status, &reason);
+        const char *runner = word ? runner_of(word) : NULL;
+        status_restore(&reason);
+        if (runner)
+            status_record("%s; " BEHIND ": -- %s%s", reason.text, runner, word);
         return report(status);
     }
     job.command = call->rest;

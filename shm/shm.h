@@ -150,7 +150,8 @@ struct shm_header {
 
 enum { SHM_GATE_CLOSED, SHM_GATE_OPEN };
 
-/* What an observer (observer/) knows of a program that does not report its own iterations. */
+/* What an observer (observer/) knows of a program that does not report its own iterations; words
+ * may also have why a server is not ready yet. */
 enum shm_observed {
     SHM_OBSERVED_NOTHING,
     SHM_OBSERVED_NOT,       /* it cannot observe: the words give the reason */

@@ -486,6 +486,10 @@ static json_t *make_values(const struct deployment *deployment)
     put_flag(values, "server", server);
     put_flag(values, "own_threads", !server || uses_threads(deployment));
     put_flag(values, "eager", !is_program(deployment));
+    put_flag(values, "reports_itself", is_program(deployment) && !server &&
+                                           !json_object_get(request->point, "observed"));
+    put_flag(values, "own_cpus", !is_program(deployment) &&
+                                     strcmp(text_at(request->point, "bind"), "none") != 0);
     put_number(values, "in_flight", deployment->threads * deployment->streams);
     put_flag(values, "one_in_flight", deployment->threads * deployment->streams == 1);
     put_number(values, "gpu_count", gpus);

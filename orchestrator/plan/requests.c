@@ -13,8 +13,12 @@
 #include "wire/load.h"
 #include "wire/tick.h"
 
+/* A placeholder has no blanks either. */
 static bool is_url(const char *text)
 {
+    for (const char *at = text; *at; at++)
+        if ((unsigned char)*at <= ' ' || *at == 0x7f)
+            return false;
     return strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0;
 }
 

@@ -10,6 +10,7 @@
 #include "common/text.h"
 #include "orchestrator/crew/program.h"
 #include "orchestrator/round/internal.h"
+#include "wire/tick.h"
 
 /* The last line that a process printed as an error, "" if none. */
 static void last_words(const struct round *round, unsigned process, char *out, size_t size)
@@ -136,7 +137,20 @@ uint64_t round_program_lost_ns(const struct round *round)
 static enum status blame_observed(const struct round *round, unsigned process, double seconds)
 {
     char words[SHM_OBSERVER_WORDS];
+    const char *asked = round->point->program.tick;
+    struct tick tick = {.kind = TICK_AUTO};
     enum shm_observed state = read_observer(round, process, words);
+    tick_parse(asked, &tick);
+    if (tick.kind == TICK_NONE)
+        return blame(round, process, STATUS_WORKER,
+                     "did not report that it is ready within %.3g s: with --tick none it must call "
+                     "mpsweep_ready() (mpsweep.ready() in Python)",
+                     seconds);
+    if (tick.kind != TICK_AUTO && state != SHM_OBSERVED_NOT)
+        return blame(round, process, STATUS_WORKER,
+                     "had no iterations by --tick %s within %.3g s%s%s%s: give another --tick, a "
+                     "longer --timeout, or let it report them",
+                     asked, seconds, *words ? " (it made " : "", words, *words ? ")" : "");
     if (state == SHM_OBSERVED_NOT)
         return blame(round, process, STATUS_WORKER,
                      "reported no iterations within %.3g s, and they cannot be observed: %s",
@@ -217,15 +231,19 @@ static enum status blame_server(const struct round *round, unsigned process, dou
     const char *asks = requests->ready ? requests->ready : requests->request;
     const char *what =
         requests->ready ? "no answer of 200 to 299 came from" : "it took no connection for";
+    char reason[SHM_OBSERVER_WORDS];
+    read_observer(round, process, reason);
     if (inside == SHM_INSIDE_ITERATE) {
         asks = requests->request;
+        *reason = '\0';
         what = "its first request has no answer yet, which --timeout limits:";
     }
     char *asked = placeholders_fill(asks, &values);
     if (!asked)
         return status_set(STATUS_MEMORY, "out of memory");
-    enum status status = blame(round, process, STATUS_WORKER, "was not ready within %.3g s: %s %s",
-                               seconds, what, asked);
+    enum status status =
+        blame(round, process, STATUS_WORKER, "was not ready within %.3g s: %s %s%s%s%s", seconds,
+              what, asked, *reason ? " (" : "", reason, *reason ? ")" : "");
     free(asked);
     return status;
 }
@@ -372,13 +390,13 @@ enum status round_program_check_openers(const struct round *round)
 
 enum status round_program_unended(const struct round *round)
 {
-    char gpus[ROUND_NAME_TEXT];
-    return status_set(
-        STATUS_WORKER,
-        "'%s'%s, or a process that it has started, did not end within %.3g s of the stop, "
-        "even after SIGTERM, and was killed",
-        point_workload(round->point), round_gpus_text(round, round_failed_gpus(round), gpus),
-        (double)round->limits->timeout_ns / 1e9);
+    unsigned process = 0;
+    while (process + 1 < round->crew->pool.count && !round->children[process].forced)
+        process++;
+    return blame(round, process, STATUS_WORKER,
+                 "did not end within %.3g s of the stop, or a process that it has started did not, "
+                 "even after SIGTERM: both were killed",
+                 (double)round->limits->timeout_ns / 1e9);
 }
 
 /* Marks the processes of the daemon's GPUs that have a client of it. */

@@ -349,6 +349,9 @@ SCRIPT
   refused "cannot run '/': Permission denied" "${sweep[@]}" -- /
   : >nothing.py
   mkdir nothing
+  refused "cannot run 'nothing.py': the file of that name here is not executable: write its interpreter before it$" \
+    "${sweep[@]}" -- nothing.py
+  chmod +x nothing.py
   refused "cannot run 'nothing.py': No such file or directory; did you mean './nothing.py'\?$" "${sweep[@]}" -- nothing.py
   refused "cannot run 'nothing': No such file or directory$" "${sweep[@]}" -- nothing
   refused "unknown placeholder '\{prot\}' in 'a\{prot\}': it is one of \{process\}, .*'\{\{' is a brace" \
@@ -392,8 +395,11 @@ SCRIPT
   printf '#!/nowhere/sh\n' >script
   chmod +x script
   measure 2 -l processes:2 -- ./script
-  points '.[0].error | test("^process [01] .script. could not be started: cannot run .[.]/script.: No such file")' \
+  points '.[0].error | test("^process [01] .script. could not be started: cannot run .[.]/script.: its interpreter is missing")' \
     r.jsonl
+  echo true >script
+  measure 2 -l processes:2 -- ./script
+  points '.[0].error | test("cannot run .[.]/script.: Exec format error: a script begins with #!")' r.jsonl
 }
 
 @test "programs that end before they are ready" {
@@ -468,7 +474,7 @@ SCRIPT
 
 @test "programs that do not even react to SIGTERM are killed, and have no number" {
   measure 2 -l processes:2 -l processes+mps:2 --timeout $HUNG -- "$PROGRAM" ignore-all
-  points 'all(.error | test("^.program., or a process that it has started, did not end within 5 s of the stop"))' \
+  points 'all(.error | test("^process [01] .program. did not end within 5 s of the stop, or a process that it has started did not"))' \
     r.jsonl
 }
 

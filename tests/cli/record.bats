@@ -233,6 +233,7 @@ same_blocks() {
   [ ! -e mine.job ]
   : >mine.job
   refused "mine.job" "$MPSWEEP" record --device emulated -o mine.job -- "$PROGRAM"
+  refused "cannot write 'nosuch/n.job': No such file" "$MPSWEEP" record --device emulated -o nosuch/n.job -- "$PROGRAM"
   refused 'record needs a program: -- PROGRAM' "$MPSWEEP" record --device emulated -o n.job
   refused 'record needs --output FILE' "$MPSWEEP" record --device emulated -- "$PROGRAM"
   refused "'a b' is not a name for a workload" \

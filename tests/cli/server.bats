@@ -366,7 +366,7 @@ END
 }
 
 @test "a server that is never ready" {
-  fails 'process 1 .*was not ready within [0-9.]+ s: no answer of 200 to 299 came from http://127.0.0.1:[0-9]+/health; its last words: http://127.0.0.1:[0-9]+/health: HTTP 503' --timeout 3 -- --ready-after 1000
+  fails 'process 1 .*was not ready within [0-9.]+ s: no answer of 200 to 299 came from http://127.0.0.1:[0-9]+/health \\(HTTP 503\\)$' --timeout 3 -- --ready-after 1000
   fails 'process 1 .*was not ready within [0-9.]+ s' --timeout 3 -- --refuse
   # It is, but never answers.
   fails 'process 1 .*was not ready within [0-9.]+ s: its first request has no answer yet, which --timeout limits: POST http://127.0.0.1:[0-9]+/infer' \
@@ -382,7 +382,7 @@ PROGRAM
   # It does not speak TLS.
   INFER=(--ready "https${ADDRESS#http}/health" --request "POST $ADDRESS/infer")
   measure 2 -l processes:1 --timeout 3 -- python3 plain.py '{port}'
-  points 'all(.error | test("its last words: https://127.0.0.1:[0-9]+/health: SSL "))' r.jsonl
+  points 'all(.error | test("came from https://127.0.0.1:[0-9]+/health \\(SSL "))' r.jsonl
   INFER=(--request "POST $ADDRESS/infer")
   # shellcheck disable=SC2016
   measure 2 -l processes:2 --timeout 3 -- sh -c '[ "$1" = 1 ] || exec "$SERVER" --port "$2"
@@ -439,6 +439,7 @@ PROGRAM
   refused 'METHOD URL' "${sweep[@]}" --server --request "post $ADDRESS/infer" "${run[@]}"
   refused 'METHOD URL' "${sweep[@]}" --server --request "$ADDRESS/infer" "${run[@]}"
   refused 'gopher' "${sweep[@]}" --server --request "GET gopher://127.0.0.1:{port}/" "${run[@]}"
+  refused 'infer now' "${sweep[@]}" --server --request "GET $ADDRESS/infer now" "${run[@]}"
   refused 'nowhere' "${sweep[@]}" --server --request "GET nowhere" "${run[@]}"
   refused 'request' "${sweep[@]}" --server --request '' "${run[@]}"
   refused 'gopher' "${sweep[@]}" --server --ready 'gopher://127.0.0.1' --request "GET $ADDRESS/infer" "${run[@]}"

@@ -218,6 +218,9 @@ takes_at_most() {
   refused "'serve' line .*[^-]$" "$MPSWEEP" sweep serve
   absent 'behind' err
   chmod +x serve
+  refused "cannot open 'sh': .*; a program goes behind '--': -- sh$" "$MPSWEEP" tune sh
+  echo '"""Serves."""' >serve.py
+  refused "; a program goes behind '--': -- python3 serve.py$" "$MPSWEEP" sweep serve.py
   refused "'serve' line .*; a program goes behind '--': -- serve$" "$MPSWEEP" sweep serve
   refused "is a directory, not a job file$" "$MPSWEEP" sweep .
 }
