@@ -165,7 +165,11 @@ void tune_pace_learn_stop(struct tune_pace *pace, bool program, double seconds);
 /* Makes tune->record from what is known; STATUS_MEMORY is the only error. */
 enum status tune_make_record(struct tune *tune);
 
-/* Whether a record of an earlier run is about the same question, and its search came to an end. */
+/* The layouts that are as good; earlier versions had those of a tie. */
+const json_t *tune_record_equals(const json_t *record);
+
+/* Whether a record of an earlier run is about the same question, its search came to an end, and all
+ * points that it names are in the plan. */
 bool tune_record_answers(const struct tune *tune, const json_t *record);
 
 /* -- words.c -- */

@@ -266,6 +266,30 @@ enum status tune_make_record(struct tune *tune)
     return STATUS_OK;
 }
 
+static bool is_point(const struct tune *tune, json_int_t point)
+{
+    return point >= 0 && (size_t)point < tune->space.plan.count;
+}
+
+/* Whether all points that a record names are in the plan: the file may be edited. */
+static bool names_points(const struct tune *tune, const json_t *record)
+{
+    const json_t *equal = tune_record_equals(record);
+    bool all = is_point(tune, integer_at(json_object_get(record, "winner"), "point")) &&
+               is_point(tune, integer_at(json_object_get(record, "closest"), "point")) &&
+               is_point(tune, integer_at(json_object_get(record, "margin"), "over")) &&
+               is_point(tune, integer_at(json_object_get(record, "preferred"), "over"));
+    for (size_t i = 0; i < json_array_size(equal); i++)
+        all = all && is_point(tune, json_integer_value(json_array_get(equal, i)));
+    return all;
+}
+
+const json_t *tune_record_equals(const json_t *record)
+{
+    const json_t *equal = json_object_get(record, "equal");
+    return equal ? equal : json_object_get(record, "tied");
+}
+
 bool tune_record_answers(const struct tune *tune, const json_t *record)
 {
     json_t *constraints = constraints_object(tune);
@@ -274,7 +298,8 @@ bool tune_record_answers(const struct tune *tune, const json_t *record)
         (!tune->rules.exhaustive || json_is_true(json_object_get(record, "exhaustive"))) &&
         strcmp(text_at(record, "ended"), "complete") == 0 &&
         strcmp(text_at(record, "objective"), tune_objective_name(tune->objective)) == 0 &&
-        json_equal(json_object_get(record, "constraints"), constraints);
+        json_equal(json_object_get(record, "constraints"), constraints) &&
+        names_points(tune, record);
     json_decref(constraints);
     return answers;
 }

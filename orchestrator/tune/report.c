@@ -13,13 +13,6 @@
 /* All of them stand in the record. */
 #define EQUAL_SHOWN 12
 
-/* The layouts that are as good; earlier versions had those of a tie. */
-static const json_t *equals_of(const json_t *record)
-{
-    const json_t *equal = json_object_get(record, "equal");
-    return equal ? equal : json_object_get(record, "tied");
-}
-
 static const char *number(double value, char *out, size_t size)
 {
     return isfinite(value) && value > 0.0 ? text_number(value, out, size) : "-";
@@ -110,7 +103,7 @@ static void print_table(const struct tune *tune)
     struct columns table = {0};
     bool least = false;
     const json_t *winner = json_object_get(tune->record, "winner");
-    const json_t *equal = equals_of(tune->record);
+    const json_t *equal = tune_record_equals(tune->record);
     const json_t *margin = json_object_get(tune->record, "margin");
     const json_t *closest = json_object_get(tune->record, "closest");
     double best = number_at(json_is_object(winner) ? winner : closest, "throughput_ips");
@@ -298,7 +291,7 @@ static void print_reason(const struct tune *tune, const json_t *winner)
 static void print_runner_up(const struct tune *tune, const json_t *winner)
 {
     const json_t *preferred = json_object_get(tune->record, "preferred"), *one = NULL;
-    const json_t *equal = equals_of(tune->record);
+    const json_t *equal = tune_record_equals(tune->record);
     char what[POINT_DESCRIPTION], cpus[POINT_CPUS_BYTES], p99[32];
     for (size_t i = 0; i < json_array_size(equal) && !one; i++)
         if (json_integer_value(json_array_get(equal, i)) != integer_at(winner, "point"))
@@ -403,7 +396,7 @@ static void print_winner(const struct tune *tune, double limit_us)
     const json_t *record = tune->record;
     const json_t *winner = json_object_get(record, "winner");
     const json_t *limit = json_object_get(record, "limit");
-    size_t equal = json_array_size(equals_of(record));
+    size_t equal = json_array_size(tune_record_equals(record));
     const char *objective = text_at(record, "objective");
     bool unfinished = strcmp(text_at(record, "verdict"), "unfinished") == 0;
     if (unfinished)
