@@ -263,18 +263,19 @@ enum status slurm_parse_accounting(const char *text, struct slurm_job **jobs, si
     return parse_lines(text, read_accounting_line, jobs, count);
 }
 
-/* Makes "PREFIX1,2,3" of the run's jobs, and names their cluster; the caller frees it. NULL: none,
- * or no memory. */
-static char *job_list(const struct slurm_run *run, const char *prefix, const char *separator,
-                      char cluster[80])
+/* Makes "PREFIX1,2,3" of the run's jobs, and names the cluster of the latest submission: a run on
+ * several clusters is not supported. The caller frees *list; NULL: there are no jobs. */
+static enum status job_list(const struct slurm_run *run, const char *prefix, const char *separator,
+                            char cluster[80], char **list)
 {
     const json_t *submissions = slurm_run_submissions(run);
     size_t size = strlen(prefix) + json_array_size(submissions) * 64 + 1;
     struct text text = {.at = calloc(1, size), .size = size};
     bool any = false;
+    *list = NULL;
     cluster[0] = '\0';
     if (!text.at)
-        return NULL;
+        return status_set(STATUS_MEMORY, "out of memory for the list of jobs");
     text_append(&text, "%s", prefix);
     for (size_t i = 0; i < json_array_size(submissions); i++) {
         const json_t *submission = json_array_get(submissions, i);
@@ -290,19 +291,20 @@ static char *job_list(const struct slurm_run *run, const char *prefix, const cha
             snprintf(cluster, 80, "--clusters=%.60s", text_at(submission, "cluster"));
     }
     if (any)
-        return text.at;
-    free(text.at);
-    return NULL;
+        *list = text.at;
+    else
+        free(text.at);
+    return STATUS_OK;
 }
 
 enum status slurm_queue(const struct slurm_run *run, struct slurm_job **jobs, size_t *count)
 {
-    char cluster[80];
+    char cluster[80], *list, *output = NULL;
     *jobs = NULL;
     *count = 0;
-    char *list = job_list(run, "--jobs=", ",", cluster);
+    enum status status = job_list(run, "--jobs=", ",", cluster, &list);
     if (!list)
-        return STATUS_OK;
+        return status;
     /* squeue forgets a job minutes after its end. */
     const char *argv[] = {"squeue",
                           "--noheader",
@@ -312,8 +314,7 @@ enum status slurm_queue(const struct slurm_run *run, struct slurm_job **jobs, si
                           list,
                           cluster[0] ? cluster : NULL,
                           NULL};
-    char *output = NULL;
-    enum status status = run_program(argv, unset_to_ask, ASK_NS, &output);
+    status = run_program(argv, unset_to_ask, ASK_NS, &output);
     free(list);
     if (status == STATUS_UNSUPPORTED && strstr(status_text(), "Invalid job id"))
         return STATUS_OK;
@@ -325,11 +326,10 @@ enum status slurm_queue(const struct slurm_run *run, struct slurm_job **jobs, si
 
 void slurm_accounting(const struct slurm_run *run, struct slurm_job **jobs, size_t *count)
 {
-    char cluster[80];
+    char cluster[80], *list;
     *jobs = NULL;
     *count = 0;
-    char *list = job_list(run, "--jobs=", ",", cluster);
-    if (!list)
+    if (job_list(run, "--jobs=", ",", cluster, &list) != STATUS_OK || !list)
         return;
     const char *argv[] = {"sacct",
                           "--noheader",
@@ -383,15 +383,15 @@ const struct slurm_job *slurm_job_of(const struct slurm_run *run, const struct s
 
 enum status slurm_scancel(const struct slurm_run *run)
 {
-    char cluster[80];
-    char *list = job_list(run, "", " ", cluster), *rest = list, *output = NULL;
+    char cluster[80], *list, *output = NULL;
+    enum status status = job_list(run, "", " ", cluster, &list);
+    char *rest = list;
     struct word_list words = {0};
     word_list_add(&words, "scancel");
     if (cluster[0])
         word_list_add(&words, "%s", cluster);
     while (rest)
         word_list_add(&words, "%s", strsep(&rest, " "));
-    enum status status = STATUS_OK;
     if (words.failed)
         status = status_set(STATUS_MEMORY, "out of memory");
     else if (list)
