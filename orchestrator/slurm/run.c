@@ -27,6 +27,16 @@ enum status slurm_run_path(const struct slurm_run *run, char path[PATH_MAX], con
     return STATUS_OK;
 }
 
+/* Whether the array of sbatch's options is one of texts. */
+static bool has_options(const json_t *manifest)
+{
+    const json_t *words = json_object_get(manifest, "sbatch");
+    bool all = json_is_array(words);
+    for (size_t i = 0; i < json_array_size(words); i++)
+        all = all && json_is_string(json_array_get(words, i));
+    return all;
+}
+
 static enum status check(struct slurm_run *run)
 {
     const json_t *manifest = run->manifest;
@@ -39,6 +49,11 @@ static enum status check(struct slurm_run *run)
                           run->directory);
     if (json_integer_value(json_object_get(manifest, "schema")) != SCHEMA)
         return status_set(STATUS_USAGE, "'%s/run.json' is of another version of mpsweep",
+                          run->directory);
+    if (!has_options(manifest) || !json_is_integer(json_object_get(manifest, "plan")))
+        return status_set(STATUS_USAGE,
+                          "'%s/run.json' needs the points of its plan as 'plan', and the options "
+                          "of sbatch as 'sbatch'",
                           run->directory);
     run->shards = (unsigned)shards;
     run->fleet = strcmp(purpose, "fleet") == 0;

@@ -188,6 +188,11 @@ TABLE
   mkdir odd
   echo '{"type": "slurm-run", "schema": 7, "purpose": "shard", "shards": 2, "submissions": []}' >odd/run.json
   refused "is of another version of mpsweep" "$MPSWEEP" slurm status odd
+  local rest='"type": "slurm-run", "schema": 1, "purpose": "shard", "shards": 2, "submissions": []'
+  for fields in '"plan": 8' '"plan": 8, "sbatch": "-p gpu"' '"plan": 8, "sbatch": ["-p", 7]' '"sbatch": []'; do
+    echo "{$rest, $fields}" >odd/run.json
+    refused "odd/run.json' needs the points of its plan" "$MPSWEEP" slurm status odd --json
+  done
   echo '{"type": "slurm-run", ' >odd/run.json
   refused "odd/run.json' line" "$MPSWEEP" slurm status odd
 }
