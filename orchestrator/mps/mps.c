@@ -9,6 +9,9 @@
 #include "mps/kept.h"
 #include "orchestrator/console/report.h"
 
+/* A directory's name, as text_displayed() makes it. */
+#define DIRECTORY_SHOWN (3 * MPS_DIRECTORY_MOST + 1)
+
 static enum status read_settings(const struct options *options, struct mps_settings *out)
 {
     mps_settings_init(out);
@@ -121,12 +124,14 @@ static void count_other(void *data, const char *directory, const struct mps_stat
 
 static void print_others(const struct others *others)
 {
+    char shown[DIRECTORY_SHOWN];
+    text_displayed(others->directory, shown, sizeof shown);
     if (others->count == 1)
         printf("  beside    another one of mpsweep's, in %s: 'mps status' needs --dir now\n",
-               others->directory);
+               shown);
     else if (others->count > 1)
         printf("  beside    %u others of mpsweep's, as in %s: 'mps status' needs --dir\n",
-               others->count, others->directory);
+               others->count, shown);
 }
 
 static void print_started(const struct options *options, const struct session *session,
@@ -136,8 +141,9 @@ static void print_started(const struct options *options, const struct session *s
     const struct worker_probe *probe = &mps_command_daemon(session)->probe;
     const char *directory = mps_command_daemon(session)->directory;
     const char *gpu = options_text(options, OPTION_MPS_GPU);
+    char shown[DIRECTORY_SHOWN];
     printf("an MPS daemon (process %d) runs in %s\n", (int)mps_command_daemon(session)->daemon,
-           directory);
+           text_displayed(directory, shown, sizeof shown));
     printf("  GPU       %s%s\n", gpu ? gpu_at(session->gpus, 0)->name : "all",
            session->emulated ? " (emulated)" : "");
     print_settings(options);

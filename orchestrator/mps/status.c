@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "common/clock.h"
+#include "common/json.h"
 #include "common/paths.h"
 #include "common/process.h"
 #include "common/text.h"
@@ -182,13 +183,16 @@ static void print_table(const struct mps_status *status)
 {
     const struct mps_kept *kept = &status->kept;
     const char *item = columns_item(), *emulated = emulation_gpu_of(status->program);
+    char directory[3 * MPS_ENVIRONMENT_TEXT];
+    text_displayed(status->ours ? kept->directory : status->pipe_directory, directory,
+                   sizeof directory);
     if (status->ours) {
-        printf("%sdirectory  %s\n", item, kept->directory);
+        printf("%sdirectory  %s\n", item, directory);
         printf("%sdaemon     process %d, %s %s, guarded by process %d\n", item,
                (int)kept->state.daemon.pid, kept->running ? "running since" : "started at",
                kept->state.started, (int)kept->state.guard.pid);
     } else {
-        printf("%sdirectory  %s (not mpsweep's: only looked at)\n", item, status->pipe_directory);
+        printf("%sdirectory  %s (not mpsweep's: only looked at)\n", item, directory);
     }
     if (emulated)
         printf("%sGPU        %s (emulated)\n", item, emulated);
@@ -274,19 +278,19 @@ static void print_json(const struct mps_status *status)
                                                  "command", *command ? command : client->command));
     }
     json_t *record =
-        json_pack("{s:s, s:i, s:b, s:b, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "type",
+        json_pack("{s:s, s:i, s:b, s:b, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "type",
                   "mps-status", "schema", 1, "started_by_mpsweep", (int)status->ours, "emulated",
                   (int)(emulation_gpu_of(status->program) != NULL), "pipe_directory",
-                  status->pipe_directory, "answers", (int)status->answers, "servers", servers,
-                  "clients", clients, "partitions", partitions_array(status), "version",
+                  json_text(status->pipe_directory), "answers", (int)status->answers, "servers",
+                  servers, "clients", clients, "partitions", partitions_array(status), "version",
                   status->version ? json_integer(status->version) : json_null(), "problem",
                   text_or_null(status->problem), "settings",
                   status->settings_known ? settings_object(&status->settings) : json_null());
     if (status->ours) {
         json_t *own =
-            json_pack("{s:s, s:s, s:o, s:o, s:o}", "directory", kept->directory, "started",
-                      kept->state.started, "gpu", text_or_null(kept->state.gpu), "daemon",
-                      process_object(&kept->state.daemon, kept->running), "guard",
+            json_pack("{s:o, s:s, s:o, s:o, s:o}", "directory", json_text(kept->directory),
+                      "started", kept->state.started, "gpu", text_or_null(kept->state.gpu),
+                      "daemon", process_object(&kept->state.daemon, kept->running), "guard",
                       process_object(&kept->state.guard, kept->guarded));
         json_object_update(record, own);
         json_decref(own);

@@ -51,6 +51,20 @@ load mps
   expect 0 "$MPSWEEP" mps stop
 }
 
+@test "a directory that is not UTF-8: its status has U+FFFD in the place of a byte" {
+  local directory=$'odd\xff\033'
+  mkdir -m 700 "$directory"
+  keep --dir "$directory"
+  grep -q "^an MPS daemon .* runs in $WORK/odd��$" out
+  absent $'\033' <(head -1 out)
+  expect 0 "$MPSWEEP" mps status --dir "$directory"
+  grep -q "^directory  *$WORK/odd��$" out
+  expect 0 "$MPSWEEP" mps status --dir "$directory" -f json
+  jq -e --arg directory "$WORK/odd��" '.answers and .directory == $directory
+    and .pipe_directory == $directory + "/mps"' out
+  expect 0 "$MPSWEEP" mps stop --dir "$directory"
+}
+
 @test "the status as JSON: each field" {
   keep
   expect 0 "$MPSWEEP" mps status --format json
