@@ -5,6 +5,7 @@
 
 #include "common/child.h"
 #include "common/clock.h"
+#include "common/text.h"
 #include "mps/directory.h"
 #include "orchestrator/console/color.h"
 #include "orchestrator/console/report.h"
@@ -36,11 +37,12 @@ static void add_finding(json_t *findings, enum finding finding, const char *advi
 void doctor_report(struct doctor *doctor, enum finding finding, const char *advice,
                    const char *format, ...)
 {
-    char text[FINDING_TEXT];
+    char raw[FINDING_TEXT], text[FINDING_TEXT];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    vsnprintf(raw, sizeof raw, format, args);
     va_end(args);
+    text_displayed(raw, text, sizeof text);
     if (finding == FINDING_OK)
         advice = NULL;
     if (doctor->findings)
@@ -101,12 +103,18 @@ static void check_gnuplot(struct doctor *doctor)
     const struct child_options options = {
         .argv = argv, .output_cap = 256, .deadline_ns = clock_now_ns() + 10 * NS_PER_S};
     struct child_result result;
+    char ending[64];
     if (child_run(&options, &result) != STATUS_OK) {
         doctor_report(doctor, FINDING_WARNING, "apt-get install gnuplot-nox", "plots: no gnuplot");
         return;
     }
     result.output[strcspn(result.output, "\n")] = '\0';
-    doctor_report(doctor, FINDING_OK, NULL, "plots: %s", result.output);
+    if (result.wait_status == 0)
+        doctor_report(doctor, FINDING_OK, NULL, "plots: %s", result.output);
+    else
+        doctor_report(doctor, FINDING_WARNING, "'gnuplot --version' shows why",
+                      "plots: gnuplot does not run: %s",
+                      child_ending_text(result.wait_status, ending, sizeof ending));
     child_result_release(&result);
 }
 

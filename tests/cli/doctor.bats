@@ -89,6 +89,25 @@ CONTROL_SAYS='CUDA MPS Control for Linux/Unix/QNX. Binary version: '
   grep -q "give either it or '--format json'" err
 }
 
+@test "a path that is not UTF-8 is printed as text, and its finding is in the JSON" {
+  local odd=$WORK/odd$'\xff\033'
+  mkdir -m 700 "$odd"
+  TMPDIR=$odd expect 0 "$MPSWEEP" doctor --device emulated
+  finding ok "private directory: in '$WORK/odd��'"
+  absent "$(printf '\033')" out
+  TMPDIR=$odd expect 0 "$MPSWEEP" doctor --device emulated --format json
+  jq -e '.findings | all(. != null) and any(.check == "private directory")' out
+}
+
+@test "a gnuplot that does not run is a warning" {
+  mkdir bin
+  printf '#!/bin/sh\nexit 127\n' >bin/gnuplot
+  chmod +x bin/gnuplot
+  PATH=$WORK/bin:$PATH expect 0 "$MPSWEEP" doctor --device emulated
+  finding warning 'plots: gnuplot does not run: exit status 127'
+  advised 'plots: gnuplot does not run' "'gnuplot --version' shows why"
+}
+
 @test "each warning and each problem is followed by what to do" {
   # In a place where as much as possible is amiss.
   (ulimit -n 256 -l 32 &&
