@@ -11,7 +11,8 @@
 #include "common/process_tree.h"
 #include "wire/program.h"
 
-/* What a server gets to end after its SIGTERM, and how often to look. */
+/* What a server gets to end after its SIGTERM, and again after SIGKILL, which a process that is
+ * stuck in the driver does not take at once; and how often to look. */
 #define STOP_NS (5 * NS_PER_S)
 #define LOOK_NS (10 * NS_PER_MS)
 
@@ -44,18 +45,23 @@ enum status server_check(struct server *server)
     return server->ended ? status_set(STATUS_WORKER, "the server has ended") : STATUS_OK;
 }
 
+static void await_end(struct server *server)
+{
+    uint64_t until_ns = clock_now_ns() + STOP_NS;
+    while (server_check(server) == STATUS_OK && clock_now_ns() < until_ns)
+        clock_sleep_until(clock_now_ns() + LOOK_NS);
+}
+
 bool server_stop(struct server *server)
 {
-    uint64_t kill_ns = clock_now_ns() + STOP_NS;
     process_tree_signal(getpid(), SIGTERM);
     /* One that was stopped would not hear it. */
     process_tree_signal(getpid(), SIGCONT);
-    while (server_check(server) == STATUS_OK && clock_now_ns() < kill_ns)
-        clock_sleep_until(clock_now_ns() + LOOK_NS);
+    await_end(server);
     if (server->ended)
         return true;
     process_tree_signal(getpid(), SIGKILL);
-    server->ended = waitpid(server->pid, &server->wait_status, 0) == server->pid;
+    await_end(server);
     return false;
 }
 
