@@ -62,6 +62,7 @@ struct seen {
 struct listing {
     struct seen *seen; /* by number */
     size_t count;
+    int error; /* an errno: some are missing; 0: none */
 };
 
 static int by_number(const void *a, const void *b)
@@ -70,20 +71,23 @@ static int by_number(const void *a, const void *b)
     return (one->pid > other->pid) - (one->pid < other->pid);
 }
 
-/* None, with errno, where /proc cannot be read. */
 static struct listing list_all(void)
 {
     struct listing listing = {0};
     size_t room = 0;
     DIR *directory = opendir("/proc");
-    if (!directory)
+    if (!directory) {
+        listing.error = errno;
         return listing;
+    }
     for (pid_t pid; (pid = next_number(directory)) != 0;) {
         if (listing.count == room) {
             size_t more = room ? 2 * room : 256;
             struct seen *longer = reallocarray(listing.seen, more, sizeof *longer);
-            if (!longer)
+            if (!longer) {
+                listing.error = ENOMEM;
                 break;
+            }
             listing.seen = longer;
             room = more;
         }
@@ -146,9 +150,7 @@ static int bind_threads(pid_t pid, const uint64_t *cpus, size_t bytes)
 int process_tree_bind(pid_t root, const uint64_t *cpus, size_t bytes)
 {
     struct listing listing = list_all();
-    if (listing.count == 0)
-        return errno;
-    int refused = 0;
+    int refused = listing.error;
     for (size_t i = 0; i < listing.count && refused == 0; i++) {
         pid_t pid = listing.seen[i].pid;
         if (pid != root && descends(&listing, pid, root))

@@ -18,5 +18,5 @@ size_t process_tree_signal(pid_t root, int signal);
 
 /* Binds all threads of all descendants of a process, not its own, to CPUs: bit n of the bytes is
  * CPU n, as sched_setaffinity(2) takes them. Those that end meanwhile are no error. Returns 0, or
- * the errno of the first refusal. */
+ * the errno of the first refusal, or of what kept it from listing all processes. */
 int process_tree_bind(pid_t root, const uint64_t *cpus, size_t bytes);
