@@ -360,16 +360,21 @@ static enum status read_log(const struct mps_controller *controller, char **out,
         return status_set(STATUS_NOT_FOUND, "the log of an external MPS daemon is not known");
     snprintf(path, sizeof path, "%s/log/output", controller->directory);
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    char *text = malloc(LOG_MOST);
+    char *text = NULL;
+    ssize_t length = 0;
     enum status status = STATUS_OK;
-    if (!text)
-        status = status_set(STATUS_MEMORY, "out of memory");
-    else if (fd < 0 || fstat(fd, &info) != 0)
+    if (fd < 0 || fstat(fd, &info) != 0)
         status = status_set(STATUS_NOT_FOUND, "cannot read '%s': %s", path, strerror(errno));
+    else if (!(text = malloc(LOG_MOST)))
+        status = status_set(STATUS_MEMORY, "out of memory");
     if (status == STATUS_OK) {
         off_t from = info.st_size > (off_t)LOG_MOST ? info.st_size - (off_t)LOG_MOST : 0;
-        ssize_t length = pread(fd, text, LOG_MOST, from);
-        *bytes = length > 0 ? (size_t)length : 0;
+        length = pread(fd, text, LOG_MOST, from);
+        if (length < 0)
+            status = status_set(STATUS_SYSTEM, "cannot read '%s': %s", path, strerror(errno));
+    }
+    if (status == STATUS_OK) {
+        *bytes = (size_t)length;
         *out = text;
     } else {
         free(text);

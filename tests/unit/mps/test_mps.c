@@ -46,6 +46,24 @@ static void a_daemon_lives_and_dies_with_its_controller(void **state)
     assert_int_equal(kill(second, 0), -1);
 }
 
+static void a_log_that_cannot_be_read_is_an_error(void **state)
+{
+    (void)state;
+    struct mps_controller *controller = mps_start_controller(MPS_EMULATED, mps_path("dir"));
+    const char *log = mps_path("dir/log/output");
+    struct mps_fault fault;
+    pid_t clients[4];
+    size_t count;
+    ASSERT_OK(mps_controller_daemon_start(controller, NULL, NULL));
+    ASSERT_OK(mps_controller_past_clients(controller, clients, 4, &count));
+    assert_int_equal(unlink(log), 0);
+    assert_int_equal(mkdir(log, 0700), 0);
+    ASSERT_ERROR(mps_controller_past_clients(controller, clients, 4, &count), STATUS_SYSTEM, log);
+    ASSERT_ERROR(mps_controller_last_fault(controller, &fault), STATUS_SYSTEM, log);
+    assert_int_equal(rmdir(log), 0);
+    ASSERT_OK(mps_controller_free(controller));
+}
+
 static void a_missing_program_is_named(void **state)
 {
     (void)state;
@@ -185,6 +203,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_daemon_lives_and_dies_with_its_controller, mps_begin,
                                         mps_end),
+        cmocka_unit_test_setup_teardown(a_log_that_cannot_be_read_is_an_error, mps_begin, mps_end),
         cmocka_unit_test_setup_teardown(a_missing_program_is_named, mps_begin, mps_end),
         cmocka_unit_test_setup_teardown(a_daemon_that_ends_at_once_is_told, mps_begin, mps_end),
         cmocka_unit_test_setup_teardown(a_daemon_that_lacks_a_command_is_told, mps_begin, mps_end),
