@@ -93,7 +93,7 @@ static enum status detach(struct guard *guard, pid_t awaited)
     struct mps_state state = {.guard = process_identify(getpid()),
                               .daemon = process_identify(guard->daemon.pid),
                               .directory_was_there = guard->directory.was_there};
-    if (guard->awaited_count == GUARD_AWAITED_MOST)
+    if (awaited > 0 && guard->awaited_count == GUARD_AWAITED_MOST)
         return status_set(STATUS_USAGE, "the guard waits for %d processes at most",
                           GUARD_AWAITED_MOST);
     snprintf(state.gpu, sizeof state.gpu, "%s", guard->gpu);

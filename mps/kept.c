@@ -192,13 +192,19 @@ static enum status end_unguarded(const struct process_identity *daemon)
 {
     static const int signals[] = {SIGTERM, SIGKILL};
     int pidfd = (int)syscall(SYS_pidfd_open, daemon->pid, 0);
+    int error = errno;
     enum status status = STATUS_OK;
     for (size_t i = 0; i < 2 && pidfd >= 0 && process_is_alive(daemon); i++) {
         struct pollfd end = {.fd = pidfd, .events = POLLIN};
+        uint64_t deadline_ns = clock_now_ns() + END_NS;
         syscall(SYS_pidfd_send_signal, pidfd, signals[i], NULL, 0);
-        poll(&end, 1, (int)(END_NS / NS_PER_MS));
+        while (poll(&end, 1, clock_remaining_ms(deadline_ns)) < 0 && errno == EINTR)
+            ;
     }
-    if (process_is_alive(daemon))
+    if (pidfd < 0 && process_is_alive(daemon))
+        status = status_set(STATUS_SYSTEM, "cannot end the MPS control daemon (process %d): %s",
+                            (int)daemon->pid, strerror(error));
+    else if (process_is_alive(daemon))
         status = status_set(STATUS_TIMEOUT, "the MPS control daemon (process %d) does not end",
                             (int)daemon->pid);
     if (pidfd >= 0)
