@@ -6,6 +6,7 @@
 #include "common/json.h"
 #include "common/text.h"
 #include "job/options.h"
+#include "orchestrator/console/columns.h"
 
 static void append_arrival(struct text *text, const json_t *rate)
 {
@@ -35,6 +36,7 @@ const char *rate_cell(const json_t *point, char *out, size_t size)
     const json_t *rate = json_object_get(point, "rate");
     const json_t *offered = json_object_get(rate, "offered_ips");
     const json_t *goal = json_object_get(rate, "goal");
+    const char *percentile = text_at(goal, "percentile");
     struct text text = {.at = out, .size = size};
     *out = '\0';
     if (json_is_number(offered))
@@ -42,11 +44,10 @@ const char *rate_cell(const json_t *point, char *out, size_t size)
     else
         text_append(&text, "-");
     append_arrival(&text, rate);
-    if (goal) {
+    if (*percentile) {
         char limit[32];
         double us = json_number_value(json_object_get(goal, "us"));
-        text_append(&text, " %s<%s", json_string_value(json_object_get(goal, "percentile")),
-                    rate_time_text(us * 1e3, limit, sizeof limit));
+        text_append(&text, " %s<%s", percentile, rate_time_text(us * 1e3, limit, sizeof limit));
     }
     return out;
 }
@@ -85,11 +86,10 @@ void rate_print_csv(FILE *out, const json_t *point)
     const json_t *rate = json_object_get(point, "rate");
     const json_t *offered = json_object_get(rate, "offered_ips");
     const json_t *late = json_object_get(rate, "late_share");
-    const char *arrival = json_string_value(json_object_get(rate, "arrival"));
     fputc(',', out);
     if (json_is_number(offered))
         fprintf(out, "%.10g", json_number_value(offered));
-    fprintf(out, ",%s", arrival ? arrival : "");
+    csv_text(out, text_at(rate, "arrival"));
     if (!late) {
         fputs(",,,", out);
         return;
