@@ -92,6 +92,7 @@ static const struct field *find(const char *key)
     if (count == 0) {
         memcpy(all, fields, sizeof fields);
         count = FIELDS;
+        qsort(all, FIELDS, sizeof *all, by_key);
         for (const struct option_row *row = setting_next(NULL); row; row = setting_next(row)) {
             setting_key(row, all[count].key);
             all[count].readers = ALL;
