@@ -253,15 +253,6 @@ static json_t *real_or_null(double value)
     return isfinite(value) && value > 0 ? json_real(value) : json_null();
 }
 
-/* A path may hold any bytes; JSON only text. */
-static json_t *path_json(const char *path)
-{
-    char text[CELL];
-    json_t *string = json_string(path);
-    return string != NULL ? string
-                          : json_string(text_printable(path, strlen(path), text, sizeof text));
-}
-
 static json_t *effect_json(const struct effect *effect, const char *verdict)
 {
     json_t *object = json_object();
@@ -349,7 +340,7 @@ void comparison_print_json(FILE *out, const struct comparison *comparison)
     json_object_set_new(summary, "too_few_rounds", json_integer((json_int_t)comparison->few));
     json_t *all = json_pack(
         "{s:o, s:o, s:f, s:s, s:b, s:O, s:o, s:o, s:o, s:o}", "base",
-        path_json(comparison->base_path), "new", path_json(comparison->change_path), "threshold",
+        json_text(comparison->base_path), "new", json_text(comparison->change_path), "threshold",
         comparison->threshold, "adjust", comparison->holm ? "holm" : "none", "emulated",
         (int)origin_is_emulated(comparison->base.header), "differences", comparison->differences,
         "points", rows, "only_in_base", only_json(comparison->match.only_base), "only_in_new",

@@ -168,14 +168,14 @@ static enum status find_differences(struct merge *merge)
 
 static enum status refuse_differences(const struct merge *merge)
 {
-    char text[512] = "";
-    size_t length = 0;
-    for (size_t i = 0; i < json_array_size(merge->differs) && length < sizeof text; i++)
-        length += (size_t)snprintf(text + length, sizeof text - length, "%s%s", i ? ", " : "",
-                                   text_at(json_array_get(merge->differs, i), "what"));
-    if (!*text)
+    char what[512] = "";
+    struct text text = {.at = what, .size = sizeof what};
+    for (size_t i = 0; i < json_array_size(merge->differs); i++)
+        text_append(&text, "%s%s", i ? ", " : "",
+                    text_at(json_array_get(merge->differs, i), "what"));
+    if (!*what)
         return STATUS_OK;
-    return status_set(STATUS_USAGE, "--strict: the files differ in %s", text);
+    return status_set(STATUS_USAGE, "--strict: the files differ in %s", what);
 }
 
 /* Two runs on one GPU are not two GPUs. The emulated one has the same name everywhere. */
