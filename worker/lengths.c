@@ -210,7 +210,7 @@ int worker_lengths_run(const char *asked, const char *driver_path)
     while (status == STATUS_OK && *rest) {
         if (answer.count == WORKER_LENGTHS_MOST || !next_step(&rest, &rig.step)) {
             fputs("mpsweep-worker: started by mpsweep, not by hand\n", stderr);
-            return EXIT_FAILURE;
+            return EXIT_BAD_CALL;
         }
         status = find(&rig, &answer.found[answer.count]);
         if (status == STATUS_OK)
@@ -223,5 +223,5 @@ int worker_lengths_run(const char *asked, const char *driver_path)
     }
     close_rig(&rig);
     return descriptor_write(STDOUT_FILENO, &answer, sizeof answer) == 0 ? EXIT_SUCCESS
-                                                                        : EXIT_FAILURE;
+                                                                        : STATUS_SYSTEM;
 }

@@ -225,7 +225,7 @@ static int query(const char *driver_path)
         fprintf(stderr, "%s\n", status_text());
         return (int)status;
     }
-    return descriptor_write(STDOUT_FILENO, &list, sizeof list) == 0 ? EXIT_SUCCESS : EXIT_BAD_CALL;
+    return descriptor_write(STDOUT_FILENO, &list, sizeof list) == 0 ? EXIT_SUCCESS : STATUS_SYSTEM;
 }
 
 static int parse_fd(const char *text)
