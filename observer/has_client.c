@@ -18,7 +18,8 @@ static bool has_note(const char *notes, size_t bytes)
     for (size_t at = 0; at + sizeof(ElfW(Nhdr)) <= bytes;) {
         const ElfW(Nhdr) *note = (const void *)(notes + at);
         const char *name = notes + at + sizeof *note;
-        if (note->n_type == CLIENT_NOTE && note->n_namesz == sizeof CLIENT_NOTE_NAME &&
+        if (at + sizeof *note + sizeof CLIENT_NOTE_NAME <= bytes && note->n_type == CLIENT_NOTE &&
+            note->n_namesz == sizeof CLIENT_NOTE_NAME &&
             memcmp(name, CLIENT_NOTE_NAME, sizeof CLIENT_NOTE_NAME) == 0)
             return true;
         at += sizeof *note + padded(note->n_namesz) + padded(note->n_descsz);
