@@ -304,7 +304,8 @@ static bool parse_real(const char *text, double *out)
     char *end;
     errno = 0;
     *out = strtod(text, &end);
-    return end != text && !*end && !errno && isfinite(*out);
+    /* strtod also takes hexadecimal. */
+    return end != text && !*end && !errno && isfinite(*out) && !strpbrk(text, "xX");
 }
 
 static bool parse_percent(const char *text, double *out)

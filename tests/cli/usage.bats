@@ -312,6 +312,7 @@ a.job b.job                  | unexpected argument 'b.job'; a program goes behin
 --duration 1d                | '1d' is not a value of duration
 --duration 5ms               | '5ms' is not a value of duration
 --duration nan               | 'nan' is not a value of duration
+--duration 0x1p1             | '0x1p1' is not a value of duration
 --duration inf               | 'inf' is not a value of duration
 --duration 1,2               | '1,2' is not a value of duration
 --duration=                  | '' is not a value of duration
