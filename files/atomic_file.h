@@ -3,9 +3,10 @@
  *
  * Order of calls: atomic_file_open(), any output to the stream, then atomic_file_commit() or
  * atomic_file_discard(); either releases everything. Until the commit, the place keeps what it
- * held. Meanwhile signals that ask this process to end wait. One that is killed in between leaves
- * nothing, where the file system can make files without a name; elsewhere, or while it replaces a
- * file, at most a file beside the place, named ".FILE.PID-N".
+ * held. Meanwhile signals that ask this process to end wait, so that only one of its threads may
+ * have such files open. One that is killed in between leaves nothing, where the file system can
+ * make files without a name; elsewhere, or while it replaces a file, at most a file beside the
+ * place, named ".FILE.PID-N".
  */
 #pragma once
 

@@ -181,8 +181,8 @@ json_t *campaign_measured_points(const struct campaign *campaign);
 
 /* -- planned.c -- */
 
-/* An array of records of type "planned": this run's points among the plan's first count ones. NULL
- * without memory. */
+/* An array of records of type "planned": this run's points among the plan's first count ones. It
+ * lacks those for which there was no memory. */
 json_t *campaign_planned(const struct campaign *campaign, size_t count);
 
 /* A record of type "plan": what the header of the results would be, how many points are known not
