@@ -29,7 +29,7 @@ enum status explain_set_make(const struct results *results, struct explain_set *
     struct explain_set set = {0};
     const json_t *points = results->points;
     size_t count = json_array_size(points);
-    enum status status = explain_origins_make(results->header, &set.origins);
+    enum status status = origins_make(results->header, &set.origins);
     if (status != STATUS_OK)
         return status;
     set.points = calloc(count + 1, sizeof *set.points);
@@ -59,7 +59,7 @@ enum status explain_set_make(const struct results *results, struct explain_set *
         }
         status = explain_point_read(results->header, record, &point->point);
         if (status == STATUS_OK)
-            status = explain_origin_of(&set.origins, record, &point->origin);
+            status = origin_of(&set.origins, record, &point->origin);
         if (status != STATUS_OK) {
             explain_set_release(&set);
             return status;
@@ -110,7 +110,7 @@ void explain_set_release(struct explain_set *set)
 {
     free(set->points);
     free(set->calibrations);
-    explain_origins_release(&set->origins);
+    origins_release(&set->origins);
     *set = (struct explain_set){0};
 }
 
@@ -161,7 +161,7 @@ enum status explain_set_calibrate_all(struct explain_set *set, const struct resu
         struct explain_calibration calibration;
         enum status status = calibration_from_json(json, &record);
         if (status == STATUS_OK)
-            status = explain_origin_of(&set->origins, json, &calibration.origin);
+            status = origin_of(&set->origins, json, &calibration.origin);
         if (status != STATUS_OK)
             return status_prefix(status, "'%s': ", path);
         calibration.figures = record.figures;

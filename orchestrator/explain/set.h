@@ -20,7 +20,7 @@
 struct explanation {
     json_t *record; /* of the results */
     struct explain_point point;
-    size_t origin;   /* on which GPUs it was measured (explain_origin.h) */
+    size_t origin;   /* on which GPUs it was measured (results/origin.h) */
     bool calibrated; /* whether the results hold a calibration for it; set by explain_set_compute */
     /* Of its work on its GPUs, or one without figures; NULL until explain_set_compute. */
     const struct calibration *calibration;
@@ -50,7 +50,7 @@ struct explain_calibration {
 struct explain_set {
     struct explanation *points; /* in the order of the plan */
     size_t count;
-    struct explain_origins origins;
+    struct origins origins;
     size_t open;                              /* points of open loops: they do what is offered */
     size_t apart;                             /* points with a context or part for each thread */
     size_t unmeasured;                        /* other points of the results without a number */

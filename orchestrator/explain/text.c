@@ -66,7 +66,7 @@ static void add_row(struct columns *table, const struct table_settings *varying,
     double ceiling = point->ceilings.ips[point->binding.kind % CEILING_KINDS];
     bool known = point->binding.kind != CEILING_KINDS;
     if (explain_set_is_of_several(set))
-        columns_cell(table, "%s", explain_origin_short(&set->origins, point->origin, text));
+        columns_cell(table, "%s", origin_short(&set->origins, point->origin, text));
     columns_cell(table, "%s", layout_word(point));
     columns_cell(table, "%s", point_shape(point->record, text));
     for (size_t i = 0; i < varying->count; i++)
@@ -159,8 +159,8 @@ static bool name_group(struct text *out, const struct table_settings *varying,
             text_append(out, ", %s %s", table_setting_title(row), value);
     }
     if (explain_set_is_of_several(set)) {
-        char gpu[EXPLAIN_ORIGIN_SHORT];
-        text_append(out, ", on %s", explain_origin_short(&set->origins, point->origin, gpu));
+        char gpu[ORIGIN_SHORT_TEXT];
+        text_append(out, ", on %s", origin_short(&set->origins, point->origin, gpu));
     }
     return sizes > 1;
 }
@@ -237,7 +237,7 @@ static void print_group(FILE *out, const struct table_settings *varying,
 static void print_uncalibrated(FILE *out, const struct explain_set *set)
 {
     const struct explanation *first = NULL;
-    char paragraph[1024] = "", gpu[EXPLAIN_ORIGIN_TEXT];
+    char paragraph[1024] = "", gpu[ORIGIN_NAME_TEXT];
     struct text text = {.at = paragraph, .size = sizeof paragraph};
     size_t count = 0;
     for (size_t i = 0; i < set->count; i++) {
@@ -254,7 +254,7 @@ static void print_uncalibrated(FILE *out, const struct explain_set *set)
         "those of others do not hold for it; 'mpsweep sweep --calibrate' or 'mpsweep explain' "
         "of the file that was merged makes one, then merge again",
         count, count == 1 ? "" : "s", count == 1 ? "its" : "their",
-        explain_origin_name(&set->origins, first->origin, gpu));
+        origin_name(&set->origins, first->origin, gpu));
     fputc('\n', out);
     print_paragraph(out, paragraph);
 }

@@ -26,9 +26,9 @@ static char *identity(const json_t *run)
     return text;
 }
 
-enum status explain_origins_make(const json_t *header, struct explain_origins *out)
+enum status origins_make(const json_t *header, struct origins *out)
 {
-    struct explain_origins origins = {.merged = json_object_get(header, "merged")};
+    struct origins origins = {.merged = json_object_get(header, "merged")};
     json_t *first_runs = json_object();
     json_int_t first = 0;
     origins.runs = json_array_size(origins.merged);
@@ -41,21 +41,20 @@ enum status explain_origins_make(const json_t *header, struct explain_origins *o
     }
     json_decref(first_runs);
     if (!origins.of_run || first < 0) {
-        explain_origins_release(&origins);
+        origins_release(&origins);
         return status_set(STATUS_MEMORY, "out of memory");
     }
     *out = origins;
     return STATUS_OK;
 }
 
-void explain_origins_release(struct explain_origins *origins)
+void origins_release(struct origins *origins)
 {
     free(origins->of_run);
-    *origins = (struct explain_origins){0};
+    *origins = (struct origins){0};
 }
 
-enum status explain_origin_of(const struct explain_origins *origins, const json_t *record,
-                              size_t *out)
+enum status origin_of(const struct origins *origins, const json_t *record, size_t *out)
 {
     const json_t *source = json_object_get(record, "source");
     json_int_t run = json_integer_value(source);
@@ -76,12 +75,11 @@ static const char *known_text_at(const json_t *object, const char *key)
     return text ? text : "?";
 }
 
-const char *explain_origin_name(const struct explain_origins *origins, size_t origin,
-                                char text[EXPLAIN_ORIGIN_TEXT])
+const char *origin_name(const struct origins *origins, size_t origin, char text[ORIGIN_NAME_TEXT])
 {
     const json_t *run = json_array_get(origins->merged, origin);
     const json_t *gpus = json_object_get(run, "gpus");
-    struct text out = {.at = text, .size = EXPLAIN_ORIGIN_TEXT};
+    struct text out = {.at = text, .size = ORIGIN_NAME_TEXT};
     *text = '\0';
     text_append(&out, "%.64s", known_text_at(json_object_get(run, "gpu"), "uuid"));
     if (json_array_size(gpus) > 1)
@@ -90,13 +88,11 @@ const char *explain_origin_name(const struct explain_origins *origins, size_t or
     return text;
 }
 
-const char *explain_origin_short(const struct explain_origins *origins, size_t origin,
-                                 char text[EXPLAIN_ORIGIN_SHORT])
+const char *origin_short(const struct origins *origins, size_t origin, char text[ORIGIN_SHORT_TEXT])
 {
     const json_t *run = json_array_get(origins->merged, origin);
     /* As far as the first part of a UUID, "GPU-7834e710". */
-    snprintf(text, EXPLAIN_ORIGIN_SHORT, "%.12s",
-             known_text_at(json_object_get(run, "gpu"), "uuid"));
+    snprintf(text, ORIGIN_SHORT_TEXT, "%.12s", known_text_at(json_object_get(run, "gpu"), "uuid"));
     return text;
 }
 

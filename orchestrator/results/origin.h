@@ -12,30 +12,28 @@
 
 #include "common/status.h"
 
-#define EXPLAIN_ORIGIN_TEXT 256
-#define EXPLAIN_ORIGIN_SHORT 24
+#define ORIGIN_NAME_TEXT 256
+#define ORIGIN_SHORT_TEXT 24
 
-struct explain_origins {
+struct origins {
     const json_t *merged; /* the header's; NULL: of one run */
     size_t *of_run;       /* of each run: the first run of that origin, which is its number */
     size_t runs;
 };
 
 /* header: of the results, borrowed; NULL: of one run. STATUS_MEMORY is the only error. */
-enum status explain_origins_make(const json_t *header, struct explain_origins *out);
-void explain_origins_release(struct explain_origins *origins);
+enum status origins_make(const json_t *header, struct origins *out);
+void origins_release(struct origins *origins);
 
 /* The origin of a record; 0, that of the header, where it does not name its run. STATUS_USAGE:
  * there is no such run. */
-enum status explain_origin_of(const struct explain_origins *origins, const json_t *record,
-                              size_t *out);
+enum status origin_of(const struct origins *origins, const json_t *record, size_t *out);
 
 /* "GPU-1234… of host a" for sentences, and the first part of the UUID for tables. Both return
  * text. */
-const char *explain_origin_name(const struct explain_origins *origins, size_t origin,
-                                char text[EXPLAIN_ORIGIN_TEXT]);
-const char *explain_origin_short(const struct explain_origins *origins, size_t origin,
-                                 char text[EXPLAIN_ORIGIN_SHORT]);
+const char *origin_name(const struct origins *origins, size_t origin, char text[ORIGIN_NAME_TEXT]);
+const char *origin_short(const struct origins *origins, size_t origin,
+                         char text[ORIGIN_SHORT_TEXT]);
 
 /* Whether the numbers below a header are of an emulated GPU; prints that in a line if they are. */
 bool origin_is_emulated(const json_t *header);
