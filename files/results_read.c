@@ -263,14 +263,14 @@ enum status results_load_begun(int fd, const char *path, results_field *needed, 
     return status == STATUS_OK ? load(&lines, needed, true, out) : status;
 }
 
-bool results_is_cut_tuning(const struct results *results)
+bool results_are_of_cut_tune(const struct results *results)
 {
     return !results->tune && json_object_get(json_array_get(results->points, 0), "tune");
 }
 
 bool results_are_of_tune(const struct results *results)
 {
-    return results->tune || results_is_cut_tuning(results);
+    return results->tune || results_are_of_cut_tune(results);
 }
 
 size_t results_missing_points(const struct results *results)

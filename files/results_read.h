@@ -53,7 +53,7 @@ enum status results_load_begun(int fd, const char *path, results_field *needed,
 void results_make_displayable(struct results *results);
 
 /* Whether the points are of a tuning that was cut off before it could compare the best of them. */
-bool results_is_cut_tuning(const struct results *results);
+bool results_are_of_cut_tune(const struct results *results);
 
 /* Whether a tune wrote the file, whole or cut. */
 bool results_are_of_tune(const struct results *results);

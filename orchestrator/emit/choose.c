@@ -321,7 +321,7 @@ static void write_why(const struct search *search, size_t skipped, struct emit_c
     size_t count = json_array_size(search->results->points);
     size_t missing = results_missing_points(search->results);
     size_t lacking = results_lacking_points(search->results);
-    bool cut = results_is_cut_tuning(search->results), whole = missing + lacking == 0 && !cut;
+    bool cut = results_are_of_cut_tune(search->results), whole = missing + lacking == 0 && !cut;
     text_append(&text, "the highest throughput%s",
                 skipped == 0 && whole      ? " of the file"
                 : skipped == 0             ? " so far"

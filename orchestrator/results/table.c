@@ -316,7 +316,7 @@ const char *table_unfinished(const struct results *results, char out[TABLE_UNFIN
     size_t points = json_array_size(results->points), missing = results_missing_points(results);
     size_t lacking = results_lacking_points(results), all = points + missing;
     *out = '\0';
-    if (results_is_cut_tuning(results))
+    if (results_are_of_cut_tune(results))
         snprintf(out, TABLE_UNFINISHED,
                  "NOT FINISHED: %zu layout%s, not compared in finals; 'mpsweep tune --resume' goes "
                  "on",
