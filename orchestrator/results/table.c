@@ -177,7 +177,7 @@ static void add_columns(struct columns *table, const struct shown *shown, const 
         columns_add(table, "CPUs", COLUMNS_RIGHT);
     columns_add(table, "fair", COLUMNS_RIGHT);
     if (shown->fixed)
-        columns_add(table, "forum's/s", COLUMNS_RIGHT);
+        columns_add(table, "fixed work/s", COLUMNS_RIGHT);
     if (shown->joules)
         columns_add(table, "J/iter", COLUMNS_RIGHT);
     if (shown->singles)

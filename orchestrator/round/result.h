@@ -36,7 +36,7 @@ struct round_requests {
     char first[128]; /* of the bad ones */
 };
 
-/* Fixed work, with the figures of the forum's experiment; all zero without. */
+/* Fixed work, with the figures of the experiment in examples/forum.job; all zero without. */
 struct round_fixed {
     double begin_s;   /* from the end of the warm-up to the first begin of all workers */
     double seconds;   /* from the first begin of all workers to the last end */

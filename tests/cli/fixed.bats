@@ -62,12 +62,12 @@ ALL_LAYOUTS=(-l threads:1,3 -l processes:2 -l processes+mps:2 -l hybrid:2x2)
 
 @test "the table and csv have a column more, without fixed work they do not" {
   expect 0 "$MPSWEEP" sweep "${WORK_OF[@]}" --iterations 5 -l threads:1,2 -q
-  grep -qE "iterations/s .*forum's/s\$" out
+  grep -qE "iterations/s .*fixed work/s\$" out
   expect 0 "$MPSWEEP" sweep "${WORK_OF[@]}" --iterations 5 -l threads:1,2 -q -f csv
   head -1 out | grep -q ',fixed_throughput_ips,'
   [ "$(awk -F, '{ print NF }' out | sort -u | wc -l)" -eq 1 ]
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 -q
-  absent "forum's" out
+  absent "fixed work" out
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 -q -f csv -o t.jsonl
   absent fixed out
   points 'all(has("fixed") | not) and all(.per_worker[] | has("elapsed_s") | not)' t.jsonl

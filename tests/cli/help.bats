@@ -123,7 +123,8 @@ fits_a_screen() {
   "$MPSWEEP" help --manual | sed 's/\\-/-/g; s/\\://g' >manual
   # The layouts, the columns of a sweep, what becomes of points, and verdicts.
   for word in threads processes processes+mps threads+mps hybrid hybrid-timesliced P×T P×T×S iterations/s 95% p50 p99 CPUs \
-    fair "forum's/s" J/iter scaling offered/s 'p50 ms' 'p99 ms' Saved Next call ok unconverged infeasible failed interrupted worse better same unsure \
+    fair 'fixed work/s' J/iter scaling offered/s 'p50 ms' 'p99 ms' Saved Next call ok unconverged infeasible failed \
+    interrupted worse better same unsure \
     emulated point round window worker iteration queues threads% predicted 'limited by' ceiling reached next \
     'too few workers' 'time slicing' arithmetic share closest winner equal 'as good' unfinished margin ratio \
     overloaded '?' ≥ - 'N threads' look final naive verdict arm control blocked; do
