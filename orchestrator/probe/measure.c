@@ -36,7 +36,7 @@ enum status probe_check_arms(const char *list, const struct probe_outcome *outco
             for (size_t p = 0; p < count; p++)
                 for (size_t a = 0; a < outcomes[p].probe->arm_count; a++)
                     text_append(&text, "%s%s", *names ? ", " : "", outcomes[p].arms[a].arm->name);
-            return status_set(STATUS_USAGE, "there is no arm '%s': there %s all, %s", word, "are",
+            return status_set(STATUS_USAGE, "there is no arm '%s': it is one of all, %s", word,
                               names);
         }
         at += length;

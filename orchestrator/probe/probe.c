@@ -82,9 +82,9 @@ static bool has_rounds(const struct probe_outcome *outcome)
     return false;
 }
 
-/* Measures the arms of a probe and concludes from what there is. *early and the
- * result have what ended it early; without a single round there is nothing to conclude from, and
- * *early is returned. */
+/* Measures the arms of a probe and concludes from what there is. *early and the result have what
+ * ended it early; without a single round there is nothing to conclude from, and *early is returned.
+ */
 static enum status measure(struct probing *probing, struct probe_outcome *outcome,
                            struct probe_result *result, enum status *early)
 {

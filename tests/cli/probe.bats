@@ -377,9 +377,9 @@ so_many() {
   refused "probe needs a name: one of launch-delay, copy-block, .*or all$" "$MPSWEEP" probe
   refused "unknown probe 'copyblock': it is one of launch-delay, copy-block, .*or all$" \
     "$MPSWEEP" probe copyblock
-  refused "there is no arm 'pinned': there are all, legacy-pageable, " \
+  refused "there is no arm 'pinned': it is one of all, legacy-pageable, " \
     "$MPSWEEP" probe copy-block --arms pinned
-  refused "there is no arm '': there are all, " "$MPSWEEP" probe copy-block --arms own-pageable,
+  refused "there is no arm '': it is one of all, " "$MPSWEEP" probe copy-block --arms own-pageable,
   refused "--arms 'alone' leaves only controls, which show nothing alone: add one of pageable-4k, " \
     "$MPSWEEP" probe launch-delay --arms alone
   refused "--arms 'alone,own-pinned' leaves only controls" "$MPSWEEP" probe all --arms alone,own-pinned
