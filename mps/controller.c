@@ -317,9 +317,8 @@ enum status mps_controller_check(struct mps_controller *controller)
 {
     struct guard_message message;
     ssize_t received;
-    while ((received = recv(controller->socket, &message, sizeof message, MSG_DONTWAIT)) ==
-           (ssize_t)sizeof message)
-        if (message.magic == GUARD_MAGIC && message.kind == GUARD_DIED)
+    while ((received = recv(controller->socket, &message, sizeof message, MSG_DONTWAIT)) > 0)
+        if (guard_message_check(&message, received) && message.kind == GUARD_DIED)
             note_death(controller, &message);
     if (*controller->death)
         return status_set(STATUS_SYSTEM, "%s", controller->death);
