@@ -539,8 +539,19 @@ void remedy_find(const struct explain_point *point, const struct calibration *ca
 const char *remedy_name(enum remedy_kind kind)
 {
     static const char *const names[REMEDY_KINDS] = {
-        "none",   "workers", "streams", "threads", "connections", "mps",        "processes",
-        "hybrid", "graph",   "pinned",  "sync",    "block",       "percentage",
+        [REMEDY_NONE] = "none",
+        [REMEDY_WORKERS] = "workers",
+        [REMEDY_STREAMS] = "streams",
+        [REMEDY_THREADS] = "threads",
+        [REMEDY_CONNECTIONS] = "connections",
+        [REMEDY_MPS] = "mps",
+        [REMEDY_PROCESSES] = "processes",
+        [REMEDY_HYBRID] = "hybrid",
+        [REMEDY_GRAPH] = "graph",
+        [REMEDY_PINNED] = "pinned",
+        [REMEDY_SYNC] = "sync",
+        [REMEDY_BLOCK] = "block",
+        [REMEDY_PERCENTAGE] = "percentage",
     };
     return (unsigned)kind < REMEDY_KINDS ? names[kind] : "none";
 }

@@ -34,8 +34,10 @@ enum limit {
     LIMIT_SHARED,
 };
 
-static const char *const limit_names[] = {NULL,   NULL,      NULL,    "time-slicing",
-                                          "cpus", "process", "shared"};
+static const char *const limit_names[] = {[LIMIT_SLICES] = "time-slicing",
+                                          [LIMIT_CPUS] = "cpus",
+                                          [LIMIT_PROCESS] = "process",
+                                          [LIMIT_SHARED] = "shared"};
 
 /* The points of a file. */
 struct programs {
@@ -362,10 +364,9 @@ void explain_print_programs(FILE *out, json_t *header, const json_t *points)
         fputs("out of memory for the points\n", out);
     free(ordered);
     print_remedy(out, &programs, &best);
-    fputs("\nCeilings and predictions take a calibration, which 'mpsweep sweep --calibrate' makes "
-          "of a "
-          "described workload;\n'mpsweep record' describes a program's, and 'mpsweep trace' shows "
-          "calls and kernels.\n",
+    fputs("\nCeilings and predictions take a calibration, which 'mpsweep sweep --calibrate' makes of "
+          "a described workload;\n"
+          "'mpsweep record' describes a program's, and 'mpsweep trace' shows calls and kernels.\n",
           out);
 }
 
