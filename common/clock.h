@@ -29,7 +29,7 @@ void clock_sleep_until(uint64_t when_ns);
  * microseconds. */
 void clock_sleep_exactly(void);
 
-/* Wall-clock time as ISO 8601 in UTC ("2026-01-31T08:00:00Z"); text holds at least 21 bytes. */
+/* Wall-clock time as ISO 8601 in UTC ("2026-01-31T08:00:00Z"). */
 void clock_wall_iso8601(char text[32]);
 
 /* The same in local time and with milliseconds, as logs have it ("2026-01-31 08:00:00.123"). */

@@ -5,8 +5,8 @@
  * Our own declarations of the few entry points used; their meaning, types and values are those of
  * https://docs.nvidia.com/deploy/nvml-api (device queries, system queries, device enumerations).
  *
- * Order: nvml_open(), any number of nvml_device_snapshot() from one thread, nvml_close(). NVML
- * makes no CUDA context, so the orchestrator may use it.
+ * Order: nvml_open(), any number of nvml_device_snapshot() and, also from another thread,
+ * nvml_device_sample(), nvml_close(). NVML makes no CUDA context, so the orchestrator may use it.
  */
 #pragma once
 

@@ -37,9 +37,9 @@ struct interval {
 /* The fewest batches that give an interval. */
 #define INTERVAL_LEAST_BATCHES 5
 
-/* Of the mean of a series, oldest first; no batch is shorter than `least` values. A longer series
- * than INTERVAL_MOST_VALUES, fewer than INTERVAL_LEAST_BATCHES batches, or a mean that is not above
- * zero: unknown. */
+/* Of the mean of a series, oldest first; no batch is shorter than `shortest_batch` values. A longer
+ * series than INTERVAL_MOST_VALUES, fewer than INTERVAL_LEAST_BATCHES batches, or a mean that is
+ * not above zero: unknown. */
 void interval_of_series(const double *values, size_t count, size_t shortest_batch,
                         struct interval *out);
 

@@ -1,4 +1,3 @@
-
 #include "orchestrator/record/internal.h"
 
 #include <math.h>

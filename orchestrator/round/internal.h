@@ -104,11 +104,11 @@ enum status round_prove_shares(const struct round *round);
  * Errors as of round_wait_until(). */
 enum status round_run_window(struct round *round);
 
-/* program.c, of a point that is a program: the errors that stand for those of our own workers, and
- * the proofs. They name the process and its last words. */
-/* Whether each server of the point has an address of its own. STATUS_INFEASIBLE. */
+/* program.c: whether each server of the point has an address of its own. STATUS_INFEASIBLE. */
 enum status round_check_servers(const struct point *point);
 
+/* program.c, of a point that is a program: the errors that stand for those of our own workers, and
+ * the proofs. They name the process and its last words. */
 enum status round_program_failed(const struct round *round, unsigned process, enum status code,
                                  const char *error);
 /* STATUS_OK: none of its processes has been seen to have fewer threads than the layout. */
@@ -133,12 +133,13 @@ uint64_t round_program_lost_ns(const struct round *round);
  * before the workers are reaped. */
 void round_add_cause(const struct round *round);
 
+/* cause.c: whether the log of the GPU's own daemon reports a fault, which its clients may not have
+ * seen. */
+bool round_saw_fault(const struct round *round, unsigned gpu);
+
 /* plugin.c: adds to the error of a failed round in which part of a plug-in its workers were. Call
  * it while their shared memory is mapped. */
 void round_add_plugin_place(const struct round *round);
-
-/* Whether the log of the GPU's own daemon reports a fault, which its clients may not have seen. */
-bool round_saw_fault(const struct round *round, unsigned gpu);
 
 /* Fills the result from the drained workers' slots. */
 enum status round_collect(const struct round *round);

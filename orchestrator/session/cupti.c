@@ -38,11 +38,11 @@ enum status session_check_cupti(const struct session *session, char *found, size
     if (result.wait_status != 0 && *result.errors)
         status = status_set(STATUS_UNSUPPORTED, "%s", result.errors);
     else if (result.wait_status != 0)
-        status = status_set(STATUS_UNSUPPORTED,
-                            "no CUPTI: loading '%s' ended its process: %s; name another one with "
-                            "MPSWEEP_CUPTI",
-                            cupti ? cupti : "libcupti.so",
-                            child_ending_text(result.wait_status, ending, sizeof ending));
+        status = status_set(
+            STATUS_UNSUPPORTED,
+            "no CUPTI: loading '%s' ended its process: %s; name another one with " CUPTI_VARIABLE,
+            cupti ? cupti : "libcupti.so",
+            child_ending_text(result.wait_status, ending, sizeof ending));
     child_result_release(&result);
     return status;
 }

@@ -13,7 +13,6 @@
 #include "probes/verdict.h"
 #include "probes/watchdog.h"
 #include "probes/shm.h"
-#include "probes/watchdog.h"
 
 /* -- the rows ------------------------------------------------------------------------------------
  */
