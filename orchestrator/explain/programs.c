@@ -364,8 +364,8 @@ void explain_print_programs(FILE *out, json_t *header, const json_t *points)
         fputs("out of memory for the points\n", out);
     free(ordered);
     print_remedy(out, &programs, &best);
-    fputs("\nCeilings and predictions take a calibration, which 'mpsweep sweep --calibrate' makes of "
-          "a described workload;\n"
+    fputs("\nCeilings and predictions take a calibration, which 'mpsweep sweep --calibrate' makes "
+          "of a described workload;\n"
           "'mpsweep record' describes a program's, and 'mpsweep trace' shows calls and kernels.\n",
           out);
 }

@@ -183,7 +183,7 @@ line() { grep -qE "^$1$" out || fail "no line is '$1'" "$(cat out)"; }
   grep -qE '^N processes\+MPS .* not measured ' out
 }
 
-@test "a record that names points which are not in the plan is no answer: the search goes on" {
+@test "a record that names points outside the plan does not answer: the search goes on" {
   local change
   for change in '.winner.point = 99' '.equal = [0, -1]' '.margin = {over: 1000000000, rel: 0.5}' \
     '.preferred = {for: "cpus", over: -7, equals: 3}'; do
