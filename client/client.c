@@ -148,7 +148,7 @@ static void begin_trace(const struct mpsweep *handle)
             atomic_load(&handle->header->start_ns) + handle->header->settings.warmup_ns;
 }
 
-/* What it does in the warm-up takes no room. */
+/* Iterations of the warm-up are not marked: the trace has room for a fixed number. */
 static void mark(const struct mpsweep *handle, const struct iteration_times *times)
 {
     if (traced(handle) && handle->recorder.in_window)

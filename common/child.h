@@ -68,8 +68,8 @@ enum status child_end(pid_t pid, int pidfd, bool whole_group, uint64_t grace_ns,
 
 /*
  * Makes this process the parent of what its descendants leave behind when the processes between
- * have ended (a subreaper, prctl(2)). Not where it has a child by then that child_spawn() did not
- * start, as after a shell's exec: what that one leaves behind is not ours to end.
+ * have ended (a subreaper, prctl(2)). Does nothing if it already has a child that child_spawn()
+ * did not start, as after a shell's exec: what that one leaves behind is not ours to end.
  */
 void child_adopt(void);
 

@@ -1,5 +1,5 @@
 /*
- * What file descriptors have in common, whatever they are open for.
+ * Helpers for any file descriptor.
  */
 #pragma once
 

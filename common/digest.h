@@ -11,7 +11,7 @@
 
 #define DIGEST_EMPTY UINT64_C(0xcbf29ce484222325)
 
-/* Of what `hash` is of, followed by these bytes. */
+/* Continues `hash` with these bytes. */
 uint64_t digest_add(uint64_t hash, const void *data, size_t bytes);
 
 /* Of a file's content; *out is set only on success. STATUS_SYSTEM, with the path and why. */

@@ -62,8 +62,8 @@ static inline void json_add(json_t *object, json_t *more)
     json_decref(more);
 }
 
-/* A JSON string of a text from the system, of which what cannot be one is U+FFFD; NULL without
- * memory. */
+/* Makes a JSON string of a text from the system; U+FFFD replaces bytes that are not UTF-8. NULL
+ * without memory. */
 static inline json_t *json_text(const char *text)
 {
     json_t *string = json_string(text);

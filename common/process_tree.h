@@ -12,8 +12,9 @@
 /* Whether a process is `ancestor` or descends from it. */
 bool process_descends(pid_t pid, pid_t ancestor);
 
-/* Sends a signal to all descendants of a process, not to itself, and to none that is not one by
- * then. Returns how many got it; those that they start meanwhile are met by the next call. */
+/* Signals all descendants of a process, but not the process itself. It checks each again right
+ * before, and skips what is not a descendant any more. Returns how many got the signal; those that
+ * they start meanwhile are met by the next call. */
 size_t process_tree_signal(pid_t root, int signal);
 
 /* Binds all threads of all descendants of a process, not its own, to CPUs: bit n of the bytes is

@@ -137,7 +137,7 @@ static enum status prepare(struct results_writer *writer)
                           "'%s' has %lld bytes, and this process has left it with %lld: another "
                           "one writes to it; give another name",
                           writer->path, (long long)info.st_size, writer->bytes);
-    /* One that was moved has it all. */
+    /* A file that was moved still has every record. */
     if (info.st_nlink == 0)
         return status_set(STATUS_BUSY,
                           "'%s' was removed while this process writes to it: what was measured "

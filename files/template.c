@@ -115,7 +115,8 @@ static size_t count_of(const json_t *value)
 static void render(struct rendering *rendering, const char **at,
                    const struct template_values *values, const char *section);
 
-/* Writes a section as often as it is to be, and moves *at behind it. Without values nothing. */
+/* Writes a section once for each of its items, and moves *at behind it. Without values it writes
+ * nothing. */
 static void render_section(struct rendering *rendering, const char **at,
                            const struct template_values *values, const struct tag *tag)
 {

@@ -55,7 +55,7 @@ static void await_end(struct server *server)
 bool server_stop(struct server *server)
 {
     process_tree_signal(getpid(), SIGTERM);
-    /* One that was stopped would not hear it. */
+    /* A stopped process acts on SIGTERM only after SIGCONT. */
     process_tree_signal(getpid(), SIGCONT);
     await_end(server);
     if (server->ended)

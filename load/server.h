@@ -22,7 +22,7 @@ enum status server_start(const struct load_options *options, struct server *out)
 enum status server_check(struct server *server);
 
 /* Ends it: SIGTERM to it and to what it has started, time to clean up, SIGKILL. False: it took
- * that. What it has started and left behind the supervisor ends. */
+ * SIGKILL, after which it may not have ended yet. The supervisor ends what it leaves behind. */
 bool server_stop(struct server *server);
 
 /* Ends this process as the server has ended: the supervisor reports that, with the last words. */

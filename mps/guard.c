@@ -258,9 +258,9 @@ static void serve(struct guard *guard)
 
 /* -- its own life ------------------------------------------------------------------------------ */
 
-/* A polite end is asked for by closing the socket: a terminal's or a service manager's signal to
- * everybody must not end the one that cleans up. Once it goes on by itself it is the one who is
- * meant. Blocked, not ignored: the daemon would inherit that and be deaf to SIGTERM. */
+/* The orchestrator asks for an end by closing the socket; a signal to the whole process group must
+ * not end the process that cleans up. A detached guard obeys these signals. They are blocked, not
+ * ignored: the daemon would inherit an ignored SIGTERM. */
 static int watch_signals(void)
 {
     sigset_t set;

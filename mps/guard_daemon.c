@@ -85,7 +85,7 @@ static uint64_t sooner(uint64_t limit_ns, uint64_t deadline_ns)
     return limit < deadline_ns ? limit : deadline_ns;
 }
 
-/* Until the daemon ends, or who wants it goes, or for so long; false: neither. */
+/* Waits until the daemon ends or its requester goes. False: ms passed without either. */
 static bool wait_event(const struct guard_daemon *daemon, int ms)
 {
     struct pollfd fds[2] = {{.fd = daemon->pidfd, .events = POLLIN},

@@ -35,7 +35,7 @@ struct mps_fault {
 /* The last fatal fault in text, as far as text contains it. STATUS_NOT_FOUND: there is none. */
 enum status mps_log_fault(const char *text, size_t bytes, struct mps_fault *out);
 
-/* The processes that connected to a server, each once, in the order of their coming.
+/* The processes that connected to a server, each once, in the order in which they connected.
  * STATUS_PROTOCOL: they are more than capacity. */
 enum status mps_log_clients(const char *text, size_t bytes, pid_t *pids, size_t capacity,
                             size_t *count);

@@ -10,7 +10,7 @@
 #include "common/text.h"
 #include "observer/period.h"
 
-/* After that many calls without a wait, for that long, the thread waits in another way. */
+/* A thread that makes this many calls in this time without a wait must wait in another way. */
 #define QUIET_CALLS 256
 #define QUIET_NS (3 * NS_PER_S)
 /* Once its iterations are known, for QUIET_ITERATIONS of them and a little longer. */

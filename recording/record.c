@@ -52,7 +52,7 @@ static void note_length(const struct recorder *recorder, uint64_t from_ns, uint6
         atomic_store_explicit(&slot->still_ns, took_ns, memory_order_relaxed);
 }
 
-/* From when on the next iteration of an open loop could have run. */
+/* The moment from which the next iteration of an open loop could have run. */
 static uint64_t due_ns(const struct recorder *recorder)
 {
     uint64_t planned_ns = recorder->pace->planned_ns, last_end_ns = recorder->last_end_ns;

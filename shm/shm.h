@@ -71,7 +71,7 @@
 /* The number of the assignment that never comes. */
 #define SHM_DISMISSED UINT32_MAX
 
-/* What became of the wish that a process's host memory lie on certain NUMA nodes. */
+/* What the kernel did with the request to place a process's host memory on NUMA nodes. */
 enum shm_policy {
     SHM_POLICY_NONE,      /* there is none, or it comes true without asking */
     SHM_POLICY_SET,       /* the kernel was asked for it */

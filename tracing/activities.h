@@ -30,5 +30,6 @@ void activities_end_thread(void);
  * Nothing without a timeline. */
 void activities_close(void);
 
-/* mpsweep-worker --cupti-check [--cupti FILE]: prints which CUPTI there is, as an exit status. */
+/* mpsweep-worker --cupti-check [--cupti FILE]: prints CUPTI's file and version. Returns the exit
+ * status: 0, or an enum status. */
 int activities_check_run(const char *path);

@@ -19,10 +19,10 @@
 #define CLIENT_LIBRARY_VARIABLE "MPSWEEP_CLIENT_LIBRARY"
 #define CLIENT_LIBRARY "libmpsweep-client.so.1"
 
-/* The library in a program that does not report its own iterations or is traced; by what it comes
- * in: for ranges of NVTX, other iterations, a trace; and what it is to do there: the text of --tick,
- * how many calls an iteration had in an earlier process, for how many milliseconds that was not
- * warm, and where CUPTI is, if that is known. */
+/* The observer library, for a program that does not report its iterations or is traced. The next
+ * three variables load it: for NVTX ranges, for other iterations, for a trace. The last four give
+ * it the text of --tick, how many calls an iteration had in an earlier process, for how many
+ * milliseconds that process was not warm, and CUPTI's file, if it is known. */
 #define OBSERVER_LIBRARY "mpsweep-observer.so"
 #define OBSERVER_NVTX_VARIABLE "NVTX_INJECTION64_PATH"
 #define OBSERVER_PRELOAD_VARIABLE "LD_PRELOAD"

@@ -13,7 +13,8 @@
 #define LENGTH_AIM 0.005
 #define LENGTH_TOLERANCE 0.02
 
-/* What an amount takes, nanoseconds. The more the longer, on the whole; some noise does no harm. */
+/* What an amount takes, nanoseconds. A larger one takes longer on the whole; the search tolerates
+ * some noise. */
 typedef enum status (*length_measure)(void *data, uint64_t amount, double *ns);
 
 struct length_search {

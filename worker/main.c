@@ -9,7 +9,7 @@
  *   mpsweep-worker --lengths UUID,KERNELS [--driver FILE]
  *       finds out what kernels must be given to take as long as asked (wire/lengths.h)
  *   mpsweep-worker --cupti-check [--cupti FILE]
- *       prints which CUPTI there is (tracing/activities.h)
+ *       prints CUPTI's file and version (tracing/activities.h)
  *   mpsweep-worker --shm FD --event FD --life FD --process N [--driver FILE]
  *           [--trace FD [--cupti FILE]]
  *       runs the workers of process N of a crew, for one point after the other

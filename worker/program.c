@@ -402,7 +402,7 @@ static void go_on(struct supervisor *supervisor)
         plan(&supervisor->terminate_ns, 0);
     if (!supervisor->terminated && now >= supervisor->terminate_ns) {
         process_tree_signal(getpid(), SIGTERM);
-        /* One that was stopped would not hear it. */
+        /* A stopped process acts on SIGTERM only after SIGCONT. */
         process_tree_signal(getpid(), SIGCONT);
         supervisor->terminated = true;
         supervisor->terminated_ns = now;

@@ -120,7 +120,7 @@ static void take_record(struct campaign *campaign, json_t *record, bool moved)
     }
     if (!finished || (moved && campaign->owner && campaign->owner[id] == SHARD_ALL))
         return;
-    /* Left out earlier: that holds as long as the limits do. */
+    /* An earlier run left the point out for known limits: it stays out while they are known. */
     if (json_object_get(record, "limits_found") && !campaign->beyond[id])
         return;
     json_decref(campaign->records[id]);

@@ -8,7 +8,8 @@
 #include "orchestrator/console/report.h"
 #include "orchestrator/trace/run.h"
 
-/* Where even this is too short for a kernel of a given duration, the GPU is none that runs. */
+/* Where even this is too short for a kernel of a given duration, the search for its length gives
+ * up: such a GPU does not work. */
 #define SHORTEST_NS 100000
 
 /* Of the workload, traced: the first does not count. */
@@ -19,7 +20,7 @@
 /* A wait or host time in which a thread may sleep. */
 #define LONG_NS 50e3
 
-/* A difference that is none, of distance(). */
+/* Up to this, distance() counts as equal. */
 #define CLEARLY 0.15
 
 /* Of host time: one that used this share of a CPU does not sleep. */

@@ -46,7 +46,7 @@ struct pool_start {
     const struct word_list *argv;
     const char *const *set; /* as child_environment_new() takes it, and the names: */
     const char *const *unset;
-    int keep_fd, trace_fd; /* that it inherits beside the pool's and the machine's; 0: none */
+    int keep_fd, trace_fd; /* further descriptors that the process inherits; 0: none */
     bool supervises;       /* see struct gpu_child */
     int answer_fd; /* its standard output, and the pool's life is its standard input; 0: neither */
 };

@@ -83,8 +83,8 @@ enum status round_wait_until(struct round *round, round_condition condition, uin
  * the proofs, once the workers are ready. */
 enum status round_check_binding(const struct round *round);
 
-/* Whether that daemon is the one that the process may be a client of; without MPS there is but that
- * of the user. */
+/* Whether that daemon is the one that the process may be a client of; without MPS the only daemon
+ * is the user's own. */
 bool round_is_daemon_of(const struct point *point, unsigned process, unsigned daemon);
 
 /* The clients of one of the point's daemons: session_mps_clients(), with the answer not after the

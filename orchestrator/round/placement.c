@@ -1,4 +1,4 @@
-/* Had the workers the CPUs and the memory that they were meant for? */
+/* Checks whether the workers had the CPUs and the memory that their binding planned. */
 #include "orchestrator/round/internal.h"
 
 struct cores round_cores(const struct session *session, const struct point *point)

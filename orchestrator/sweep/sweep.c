@@ -294,10 +294,10 @@ static enum status measure_all(struct sweep *sweep)
     for (unsigned round = 0; round < rounds && status == STATUS_OK; round++)
         status = measure_round(sweep, round, round + 1 == rounds);
     progress_clear(&sweep->progress);
-    /* Something came between two points. */
+    /* An error or a signal may have ended the loop. */
     status = crew_dismiss_after(&campaign->crew, &campaign->session, campaign->limits.timeout_ns,
                                 status);
-    /* One that came while the last point ended. */
+    /* A signal may have come while the last point ended. */
     if (status == STATUS_OK)
         status = session_check_signals(&campaign->session);
     if (status == STATUS_INTERRUPTED)
