@@ -228,7 +228,8 @@ static enum status await_exec(const char *program, int report_fd)
     if (bytes == 0)
         return STATUS_OK;
     if (bytes != (ssize_t)sizeof failure)
-        return status_set(STATUS_SYSTEM, "cannot run '%s': no word from its process", program);
+        return status_set(STATUS_SYSTEM, "cannot run '%s': its process ended without a report",
+                          program);
     if (failure.step == STEP_EXEC)
         return exec_error(program, failure.error);
     return status_set(STATUS_SYSTEM, "cannot run '%s': %s: %s", program, step_names[failure.step],
@@ -408,8 +409,8 @@ void child_adopt(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* Ends one of them as far as it goes now. Not reaped by anyone else, so that its number is its own.
- * Returns it, 0 if there was none. */
+/* Kills one adopted child, or reaps it if it has ended. Only this function reaps it, so that the
+ * PID still belongs to it. Returns the PID, 0 if there was none. */
 static pid_t end_some(void)
 {
     pthread_mutex_lock(&lock);

@@ -182,8 +182,8 @@ const char *ceiling_reason(enum ceiling_kind kind, const struct explain_point *p
             text_append(&out, "; %u threads would do %.3g GB/s: more get in each other's way",
                         calibration->pageable_workers, calibration->pageable_bytes_per_s / 1e9);
         else if (calibration->pageable_workers == 0 && point->threads > 2)
-            text_append(&out, "; many threads may do half of it, which this calibration did not "
-                              "measure");
+            text_append(&out, "; many threads may reach only half of it; this calibration did not "
+                              "measure that");
         break;
     case CEILING_BLOCKED_COPIES:
         text_append(&out,

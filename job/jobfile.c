@@ -46,7 +46,7 @@ static enum status begin_workload(struct loader *loader, const char *name)
     enum status status = workload_begin(name, &workload);
     for (size_t i = 0; i < job->workload_count && status == STATUS_OK; i++)
         if (strcmp(job->workloads[i].name, name) == 0)
-            status = status_set(STATUS_USAGE, "section [workload %s] stands there twice", name);
+            status = status_set(STATUS_USAGE, "section [workload %s] appears twice", name);
     if (status != STATUS_OK)
         return status;
     struct workload *workloads =
@@ -113,7 +113,7 @@ static enum status begin_section(struct loader *loader, const char *name)
         return job->count == 0 ? STATUS_OK : status_set(STATUS_USAGE, "[global] must come first");
     for (size_t i = 0; i < job->count; i++)
         if (strcmp(job->sections[i].name, name) == 0)
-            return status_set(STATUS_USAGE, "section [%s] stands there twice", name);
+            return status_set(STATUS_USAGE, "section [%s] appears twice", name);
     struct job_section *sections = realloc(job->sections, (job->count + 1) * sizeof *job->sections);
     if (!sections)
         return status_set(STATUS_MEMORY, "out of memory");

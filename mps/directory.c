@@ -529,8 +529,8 @@ enum status mps_directory_remove(struct mps_directory *directory)
     } else if (!is_same_file(AT_FDCWD, directory->path, directory->fd)) {
         empty(directory->fd);
         status = status_set(STATUS_SYSTEM,
-                            "'%s' is not the directory any more that mpsweep made: it is left "
-                            "alone",
+                            "'%s' is no longer the directory that mpsweep made: mpsweep leaves "
+                            "it alone",
                             directory->path);
     } else if (directory->was_there) {
         if (empty(directory->fd) != 0)

@@ -252,8 +252,8 @@ enum status mps_reply_partition(const char *reply, size_t bytes)
         return status;
     rest = line;
     if (mps_scan_text(&rest, "Failed to fulfill the requested SM partition"))
-        return status_set(STATUS_UNSUPPORTED, "the MPS daemon has not as many left: fewer chunks, "
-                                              "or fewer partitions");
+        return status_set(STATUS_UNSUPPORTED, "the MPS daemon has too few chunks left: ask for "
+                                              "fewer chunks, or fewer partitions");
     while (mps_scan_word(&rest, &word))
         if (is_partition(word))
             return STATUS_OK;

@@ -127,10 +127,10 @@ static void print_others(const struct others *others)
     char shown[DIRECTORY_SHOWN];
     text_displayed(others->directory, shown, sizeof shown);
     if (others->count == 1)
-        printf("  beside    another one of mpsweep's, in %s: 'mps status' needs --dir now\n",
+        printf("  beside    another daemon of mpsweep runs in %s: give 'mps status' --dir\n",
                shown);
     else if (others->count > 1)
-        printf("  beside    %u others of mpsweep's, as in %s: 'mps status' needs --dir\n",
+        printf("  beside    %u other daemons of mpsweep run, as in %s: give 'mps status' --dir\n",
                others->count, shown);
 }
 
@@ -208,8 +208,7 @@ int mps_command_stop(const struct invocation *invocation)
     if (status == STATUS_OK)
         status = mps_kept_stop(&kept, options_switch(options, OPTION_MPS_FORCE));
     if (status == STATUS_BUSY) {
-        fprintf(stderr, "mpsweep: %s; end what uses it, or --force terminates it:\n",
-                status_text());
+        fprintf(stderr, "mpsweep: %s; end its clients, or give --force:\n", status_text());
         list_clients(&kept);
         return EXIT_BAD_SETUP;
     }

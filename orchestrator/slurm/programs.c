@@ -132,10 +132,11 @@ enum status slurm_sbatch(const char *const *argv, char id[32], char cluster[64])
     enum status status = run_program(argv, unset_to_submit, SUBMIT_NS, &output);
     if (status == STATUS_UNSUPPORTED &&
         (strstr(status_text(), "gres") || strstr(status_text(), "node configuration")))
-        return status_set(status,
-                          "%.600s (has a node that many GPUs? 'sinfo -N -o \"%%N %%G\"' shows "
-                          "it; --gpus-per-node G, or '-- --gres=gpu:KIND:G', asks for them)",
-                          status_text());
+        return status_set(
+            status,
+            "%.600s (does any node have that many GPUs? 'sinfo -N -o \"%%N %%G\"' shows "
+            "it; --gpus-per-node G, or '-- --gres=gpu:KIND:G', asks for them)",
+            status_text());
     if (status == STATUS_UNSUPPORTED && strstr(status_text(), "Invalid job array"))
         return status_set(status,
                           "%.600s (is 'MaxArraySize' of 'scontrol show "

@@ -51,8 +51,8 @@ static enum status check_ours(const struct campaign *campaign)
         return STATUS_OK;
     return status_set(
         STATUS_USAGE,
-        "'%s' is not the file any more that this run has written: another process has moved "
-        "that, and it is not published",
+        "'%s' is no longer the file that this run wrote: another process moved it, so that it is "
+        "not published",
         path);
 }
 

@@ -452,7 +452,7 @@ static const json_t *first_failure(const struct tune *tune)
 static const char *why_unready(const struct tune *tune)
 {
     if (tune->pace.unended)
-        return "; it was ready, but does it end, at least by SIGTERM?";
+        return "; it was ready: check that it ends on SIGTERM";
     if (tune->rules.server)
         return "; is it ready, does it answer the request?";
     return tune->rules.program ? "; does it work on the GPU, or call mpsweep_ready()?" : "";

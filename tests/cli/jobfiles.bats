@@ -49,7 +49,7 @@ J
 kernels = 5
 resume = yes
 J
-  bad_job "'bad.job' line 5: section \[one\] stands there twice" <<'J'
+  bad_job "'bad.job' line 5: section \[one\] appears twice" <<'J'
 [one]
 layout = threads:1
 [two]

@@ -139,7 +139,7 @@ LSPART+="GPU-6d707377 - 0 6 0 48 -\nGPU-6d707377 Dx4A - 4 - 32 Yes\nGPU-6d707377
 @test "static partitions: what the daemon does not make is an error, and nothing stays" {
   local -x MPSWEEP_LIBEXEC_DIR=$WORK/programs
   daemon_is "$PARTITIONED,$LSPART,sm_partition=reply:Failed to fulfill the requested SM partition of 99 chunks"
-  refused "a partition of 99 chunks on GPU $GPU: the MPS daemon has not as many left" \
+  refused "a partition of 99 chunks on GPU $GPU: the MPS daemon has too few chunks left: ask for fewer chunks" \
     "${MPS_START[@]}" --static 0=99
   FAKE_MODE="$PARTITIONED,$LSPART" refused "has no command 'sm_partition'" "${MPS_START[@]}" --static 0=1
   FAKE_MODE="$PARTITIONED,sm_partition=reply:$GPU/Dx4A" refused "has no command 'lspart'" \
@@ -195,7 +195,7 @@ TABLE
   expect 1 "$MPSWEEP" mps stop
   [ ! -s out ]
   [ "$(wc -l <err)" -eq 2 ]
-  head -1 err | grep -q '1 client uses the daemon; end what uses it, or --force terminates it:$'
+  head -1 err | grep -q '1 client uses the daemon; end its clients, or give --force:$'
   tail -1 err | grep -qE "^  $CLIENT_PID +.*mpsweep-worker"
   [ "$(kept '[.daemon, .guard, .servers]')" = "$before" ]
   [ "$(kept '.clients | length')" -eq 1 ]
@@ -294,7 +294,7 @@ TABLE
   local alone
   alone=$(private)
   keep
-  grep -q "^  beside    another one of mpsweep's, in $alone: 'mps status' needs --dir now\$" out
+  grep -q "^  beside    another daemon of mpsweep runs in $alone: give 'mps status' --dir\$" out
   local first second
   { read -r first; read -r second; } < <(private)
   local command
@@ -305,7 +305,7 @@ TABLE
   done
   no_environment "there are 2 MPS daemons of mpsweep's: name one with --dir \(.*$first"
   keep
-  grep -qE "^  beside    2 others of mpsweep's, as in ($first|$second): 'mps status' needs --dir\$" out
+  grep -qE "^  beside    2 other daemons of mpsweep run, as in ($first|$second): give 'mps status' --dir\$" out
   expect 0 "$MPSWEEP" mps stop --dir "$(sed -n "s/^an MPS daemon .* runs in //p" out)"
   expect 0 "$MPSWEEP" mps stop --dir "$first"
   [ "$(kept .directory)" = "$second" ]

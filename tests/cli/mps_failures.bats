@@ -232,6 +232,6 @@ TABLE
   daemon_is get_client_list=wrong
   keep
   expect 1 "$MPSWEEP" mps stop
-  grep -q "^mpsweep: cannot find out whether the daemon has clients: .*babble.*; end what uses it, or --force" err
+  grep -q "^mpsweep: cannot find out whether the daemon has clients: .*babble.*; end its clients, or give --force:$" err
   expect 0 "$MPSWEEP" mps stop --force
 }

@@ -567,7 +567,7 @@ lies() {
   echo another >x.part
   finish
   [ $STATUS -eq 1 ]
-  grep -q "'x.part' is not the file any more that this run has written: .* it is not published" err
+  grep -q "'x.part' is no longer the file that this run wrote: .* it is not published" err
   [ ! -e x.jsonl ]
   [ "$(cat x.part)" = another ]
   points 'length == 3' x.aside

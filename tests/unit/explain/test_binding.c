@@ -313,7 +313,7 @@ static void staging_says_what_more_threads_do(void **state)
     char text[512];
     ceiling_reason(CEILING_STAGING, &point, &calibration, text, sizeof text);
     assert_non_null(
-        strstr(text, "; many threads may do half of it, which this calibration did not"));
+        strstr(text, "; many threads may reach only half of it; this calibration did not"));
     calibration.pageable_workers = 2;
     ceiling_reason(CEILING_STAGING, &point, &calibration, text, sizeof text);
     assert_null(strstr(text, "threads"));
