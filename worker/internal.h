@@ -1,6 +1,6 @@
 /*
  * What the worker program does, one function for each of its modes. Each prints its answer or its
- * error, and gives the exit status.
+ * error, and gives the exit status: of a question 0, an enum status, or EXIT_BAD_CALL.
  */
 #pragma once
 
