@@ -263,6 +263,89 @@ def copies(rate):
     forever(rate, copy)
 
 
+def serve_engine(pipe):
+    import torch
+    model = layers(torch, 1024)
+    with torch.inference_mode():
+        state = torch.zeros(8, 1024, device="cuda", dtype=torch.half)
+        model(state)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            word = model(state).argmax(1)
+        pipe.send("ready")
+        while True:
+            text = torch.tensor(pipe.recv(), device="cuda", dtype=torch.half)
+            last = model(text[:, None].expand(-1, 1024).contiguous()).argmax(1)[-1:].tolist()
+            for _ in range(16):
+                state[0].fill_(last[0] / 1024)
+                graph.replay()
+                last = word.tolist()
+            pipe.send(last)
+
+
+def engine(rate):
+    """The GPU is at work for a process of its own, which gets texts of any length."""
+    import multiprocessing
+    context = multiprocessing.get_context("spawn")
+    pipe, other = context.Pipe()
+    context.Process(target=serve_engine, args=(other,), daemon=True).start()
+    pipe.recv()
+
+    def text():
+        pipe.send([random.random() for _ in range(random.randint(10, 200))])
+        pipe.recv()
+
+    forever(rate, text)
+
+
+def sizes(rate):
+    """A graph for each size of a batch, which are made first, each after its warm-up."""
+    import torch
+    model = layers(torch, 1024)
+    graphs = []
+    with torch.inference_mode():
+        for size in range(1, 41):
+            state = torch.zeros(size, 1024, device="cuda", dtype=torch.half)
+            for _ in range(20):
+                model(state)
+                torch.cuda.synchronize()
+                time.sleep(0.004)
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                answer = model(state)
+            graphs.append((graph, state, answer))
+
+        def batch():
+            graph, state, answer = random.choice(graphs)
+            state.copy_(torch.randn(len(state), 1024).half())
+            graph.replay()
+            answer.cpu()
+
+        forever(rate, batch)
+
+
+def epochs(rate):
+    """Fifty steps of training, then ten of validation."""
+    import torch
+    model = torch.nn.Sequential(
+        torch.nn.Conv2d(3, 32, 3, 2, 1), torch.nn.BatchNorm2d(32), torch.nn.ReLU(),
+        torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(32, 10)).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), 0.01, momentum=0.9)
+    while True:
+        for _ in range(50):
+            answer = model(torch.randn(64, 3, 64, 64).cuda())
+            loss = torch.nn.functional.cross_entropy(answer, torch.randint(0, 10, (64,)).cuda())
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            loss.item()
+            rate.tick()
+        with torch.no_grad():
+            for _ in range(10):
+                model(torch.randn(64, 3, 64, 64).cuda()).argmax(1).cpu()
+                rate.tick()
+
+
 def layers(torch, width):
     return torch.nn.Sequential(*[torch.nn.Sequential(
         torch.nn.Linear(width, width), torch.nn.ReLU()) for _ in range(8)]).cuda().half()
@@ -271,7 +354,7 @@ def layers(torch, width):
 def main():
     programs = {function.__name__: function for function in (
         jax_batches, jax_texts, cupy_spectra, texts, batches, pool, stages, compiled, training,
-        images, pipeline, tokens, copies)}
+        images, pipeline, tokens, copies, engine, sizes, epochs)}
     programs[sys.argv[1]](Rate(sys.argv[2]))
 
 

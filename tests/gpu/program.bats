@@ -82,3 +82,6 @@ counts_as() {
 @test "three streams, of which one is waited for much later" { counts_as pipeline torch; }
 @test "a graph for each number of texts at work" { counts_as tokens torch; }
 @test "no kernel at all" { counts_as copies torch; }
+@test "an engine in a process of its own, with texts of any length" { counts_as engine torch; }
+@test "a warm-up for each size of a batch" { counts_as sizes torch; }
+@test "training with a validation now and then" { counts_as epochs torch; }
