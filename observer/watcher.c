@@ -141,6 +141,8 @@ static void note(enum shm_observed state, const char *text)
     if (found || before != SHM_OBSERVED_ITERATION) {
         text_printable(text, strlen(text), out->words[next % 2], sizeof out->words[0]);
         atomic_store_explicit(&out->words_at, next, memory_order_release);
+        if (found && before != (uint32_t)state)
+            atomic_store(&out->changed_ns, clock_now_ns());
         if (found)
             atomic_store_explicit(&out->state, state, memory_order_release);
         else
@@ -244,8 +246,10 @@ static void refuse_more(unsigned slots)
 /* The calling thread, as one at work. */
 static void count_thread(void)
 {
-    if (!observer.whole && !thread.counted)
+    if (!observer.whole && !thread.counted) {
         atomic_fetch_add(&record()->observer.threads, 1);
+        atomic_store(&record()->observer.changed_ns, clock_now_ns());
+    }
     thread.counted = true;
 }
 

@@ -172,6 +172,8 @@ struct shm_observer {
     /* Threads that have launched anything, where each has iterations of its own. */
     _Atomic uint32_t threads;
     double match;
+    /* When iterations were found, or a further thread launched anything: a moment of the clock. */
+    _Atomic uint64_t changed_ns;
     /* How long after the first call its iterations stopped repeating; 0: they did not. */
     _Atomic uint64_t lost_ns;
 };

@@ -123,6 +123,9 @@ enum status round_program_check(const struct round *round);
 /* Each process, or one that it has started, must be a client of the daemon; without MPS none may
  * be. */
 enum status round_program_prove(struct round *round);
+/* Whether a process is at work with too few threads, and none has come for as long as it took to
+ * start, counted from spawn_ns. */
+bool round_program_waits_in_vain(const struct round *round);
 /* Collects what was taken for its iterations. */
 void round_program_observed(const struct round *round);
 /* How long after its first call a process's iterations stopped repeating; 0: none's did. */

@@ -22,6 +22,9 @@ static void last_words(const struct round *round, unsigned process, char *out, s
     text_printable(words, strnlen(words, sizeof record->words[0]), out, size);
 }
 
+/* A thread more may take at least so long. */
+#define PATIENCE_LEAST_NS (5 * NS_PER_S)
+
 /* How mpsweep_fail() begins. */
 #define FAILED_IN "failed in thread "
 
@@ -219,6 +222,24 @@ enum status round_program_lacks_threads(const struct round *round, double second
                      at_work, threads);
     }
     return STATUS_OK;
+}
+
+bool round_program_waits_in_vain(const struct round *round)
+{
+    for (unsigned p = 0; p < point_processes(round->point) && !point_is_server(round->point); p++) {
+        const struct shm_observer *observer = &shm_process_at(&round->shm, p)->observer;
+        uint64_t changed_ns = atomic_load(&observer->changed_ns);
+        if (atomic_load(&observer->state) != SHM_OBSERVED_ITERATION ||
+            changed_ns <= round->spawn_ns)
+            continue;
+        unsigned at_work = atomic_load(&observer->threads);
+        uint64_t patience_ns = changed_ns - round->spawn_ns;
+        patience_ns = patience_ns > PATIENCE_LEAST_NS ? patience_ns : PATIENCE_LEAST_NS;
+        if (at_work > 0 && at_work < round->point->threads &&
+            clock_now_ns() > changed_ns + patience_ns)
+            return true;
+    }
+    return false;
 }
 
 /* A server that cannot be asked yet. */

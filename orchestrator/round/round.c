@@ -28,6 +28,11 @@ static bool all_ready(const struct round *round)
     return round_all_are(round, SHM_STATE_READY);
 }
 
+static bool are_ready_or_too_few(const struct round *round)
+{
+    return all_ready(round) || round_program_waits_in_vain(round);
+}
+
 static enum status unready(const struct round *round)
 {
     const struct point *point = round->point;
@@ -63,7 +68,9 @@ static enum status get_ready(struct round *round)
     for (unsigned p = 0; p < processes && status == STATUS_OK && !round->result->reused; p++)
         status = crew_spawn(round->crew, round->session, p);
     if (status == STATUS_OK)
-        status = round_wait_until(round, all_ready, deadline_ns, NULL, NULL);
+        status = round_wait_until(round, are_ready_or_too_few, deadline_ns, NULL, NULL);
+    if (status == STATUS_OK && !all_ready(round))
+        status = STATUS_TIMEOUT;
     double seconds = (double)(clock_now_ns() - round->spawn_ns) / 1e9;
     /* More time would not help those. */
     if (status == STATUS_TIMEOUT && round_program_lacks_threads(round, seconds) != STATUS_OK)

@@ -34,12 +34,13 @@ static bool is_more_of(const struct tune_candidate *one, const struct tune_candi
            one->axes[TUNE_AXIS_LAUNCH] == other->axes[TUNE_AXIS_LAUNCH];
 }
 
-/* Whether over MPS the driver had no room for another client. A program dies of that by itself. */
+/* Whether over MPS the driver had no room for another client. A program dies of that by itself; one
+ * that lacks threads has its clients. */
 static bool was_crowded(const struct tune_search *search, size_t refused)
 {
     const struct tune_observation *seen = &search->states[refused].seen;
-    return seen->crowded || (search->rules.program && seen->unready &&
-                             search->candidates[refused].axes[TUNE_AXIS_MPS]);
+    bool died = search->rules.program && seen->unready && seen->threads == 0;
+    return seen->crowded || (died && search->candidates[refused].axes[TUNE_AXIS_MPS]);
 }
 
 bool tune_search_is_beyond(const struct tune_search *search, size_t point)

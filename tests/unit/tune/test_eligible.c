@@ -96,6 +96,28 @@ static void test_more_threads_than_a_program_has_are_not_tried(void **state)
         assert_int_equal(rig.asked[i] == 0, is_beyond[i]);
 }
 
+/* It got ready as far as it has threads: as many processes may have one each. */
+static void test_processes_that_lacked_threads_had_room(void **state)
+{
+    (void)state;
+    struct tune_candidate space[] = {
+        {.processes = 12, .threads = 4, .connections = 2, .axes = {[TUNE_AXIS_MPS] = 1}},
+        {.processes = 12, .threads = 1, .connections = 2, .axes = {[TUNE_AXIS_MPS] = 1}},
+    };
+    struct tune_rules rules = rig_rules;
+    struct tune_observation short_of = {.outcome = TUNE_FAILED, .unready = true, .threads = 1};
+    rules.program = true;
+    rig_take_space(space, sizeof space / sizeof *space);
+    rig_begin(&rules);
+    tune_search_note(rig.search, 0, &short_of);
+    assert_false(tune_search_is_beyond(rig.search, 1));
+    /* Who died may have found no room. */
+    short_of.threads = 0;
+    rig_begin(&rules);
+    tune_search_note(rig.search, 0, &short_of);
+    assert_true(tune_search_is_beyond(rig.search, 1));
+}
+
 static void test_a_setting_that_never_works_is_given_up(void **state)
 {
     (void)state;
@@ -211,6 +233,7 @@ int main(void)
         cmocka_unit_test_teardown(test_more_of_what_is_refused_is_not_tried, rig_end),
         cmocka_unit_test_teardown(test_as_many_queues_of_clients_are_not_tried, rig_end),
         cmocka_unit_test_teardown(test_more_threads_than_a_program_has_are_not_tried, rig_end),
+        cmocka_unit_test_teardown(test_processes_that_lacked_threads_had_room, rig_end),
         cmocka_unit_test_teardown(test_a_setting_that_never_works_is_given_up, rig_end),
         cmocka_unit_test_teardown(test_nothing_that_works_is_no_winner, rig_end),
         cmocka_unit_test_teardown(test_first_failures_do_not_close_the_space, rig_end),
