@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/paths.h"
+#include "files/ending_signals.h"
 
 #define MODE 0666
 #define TRIES 100
@@ -113,10 +114,7 @@ static void hold_signals(void)
     sigset_t set;
     if (held++ > 0)
         return;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGHUP);
+    ending_signals_set(&set);
     sigaddset(&set, SIGQUIT);
     pthread_sigmask(SIG_BLOCK, &set, &before_held);
 }

@@ -12,20 +12,17 @@
 
 #include "common/paths.h"
 #include "common/remove_tree.h"
+#include "files/ending_signals.h"
 
 static enum status cannot(const char *directory, int error)
 {
     return status_set(STATUS_SYSTEM, "cannot write '%s': %s", directory, strerror(error));
 }
 
-/* The three that ask for an end. */
 static void block_signals(struct emit_output *output)
 {
     sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGHUP);
+    ending_signals_set(&set);
     output->blocked = pthread_sigmask(SIG_BLOCK, &set, &output->unblocked) == 0;
 }
 
@@ -33,26 +30,17 @@ static void block_signals(struct emit_output *output)
  * the caller had blocked, and looks for. */
 static void restore_signals(const struct emit_output *output)
 {
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     const struct timespec now = {0};
     sigset_t one;
     if (!output->blocked)
         return;
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+    for (int i = 0; i < ENDING_SIGNALS; i++) {
         sigemptyset(&one);
-        sigaddset(&one, signals[i]);
-        if (!sigismember(&output->unblocked, signals[i]))
+        sigaddset(&one, ending_signals[i]);
+        if (!sigismember(&output->unblocked, ending_signals[i]))
             sigtimedwait(&one, NULL, &now);
     }
     pthread_sigmask(SIG_SETMASK, &output->unblocked, NULL);
-}
-
-static bool is_interrupted(void)
-{
-    sigset_t pending;
-    return sigpending(&pending) == 0 &&
-           (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1 ||
-            sigismember(&pending, SIGHUP) == 1);
 }
 
 /* STATUS_OK: there is nothing, or an empty directory. */
@@ -138,9 +126,9 @@ enum status emit_output_open(const char *directory, struct emit_output *out)
 
 static enum status check_signals(const struct emit_output *output)
 {
-    return is_interrupted() ? status_set(STATUS_INTERRUPTED, "interrupted: '%s' is not written",
-                                         output->directory)
-                            : STATUS_OK;
+    return ending_signals_pend() ? status_set(STATUS_INTERRUPTED,
+                                              "interrupted: '%s' is not written", output->directory)
+                                 : STATUS_OK;
 }
 
 /* Makes the folder of a name that has one. */

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdio.h>
 
+#include "files/ending_signals.h"
 #include "files/file_name.h"
 #include "files/results_write.h"
 #include "orchestrator/console/columns.h"
@@ -24,10 +25,7 @@ static enum status claim_output(const char *output, bool force, struct results_w
 static void hold_signals(sigset_t *before)
 {
     sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGHUP);
+    ending_signals_set(&set);
     sigprocmask(SIG_BLOCK, &set, before);
 }
 

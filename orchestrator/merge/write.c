@@ -1,10 +1,10 @@
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "files/atomic_file.h"
+#include "files/ending_signals.h"
 #include "orchestrator/merge/internal.h"
 
 struct copy {
@@ -71,15 +71,6 @@ static int by_place(const void *a, const void *b)
     return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* Signals that ask for an end are held back by the caller. */
-static bool interrupted(void)
-{
-    sigset_t set;
-    return sigpending(&set) == 0 &&
-           (sigismember(&set, SIGINT) == 1 || sigismember(&set, SIGTERM) == 1 ||
-            sigismember(&set, SIGHUP) == 1);
-}
-
 /* In the order of the inputs, so that each is read once from its begin to its end. */
 static enum status copy_points(struct copy *copy)
 {
@@ -94,9 +85,10 @@ static enum status copy_points(struct copy *copy)
     qsort(places, count, sizeof *places, by_place);
     enum status status = STATUS_OK;
     for (size_t i = 0; i < count && status == STATUS_OK; i++)
-        status = interrupted() ? status_set(STATUS_INTERRUPTED, "interrupted: nothing was written")
-                               : copy_line(copy, places[i]->source, places[i]->offset,
-                                           places[i]->bytes, !places[i]->kept);
+        status = ending_signals_pend()
+                     ? status_set(STATUS_INTERRUPTED, "interrupted: nothing was written")
+                     : copy_line(copy, places[i]->source, places[i]->offset, places[i]->bytes,
+                                 !places[i]->kept);
     free(places);
     return status;
 }

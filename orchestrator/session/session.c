@@ -16,6 +16,7 @@
 #include "common/child.h"
 #include "common/clock.h"
 #include "common/paths.h"
+#include "files/ending_signals.h"
 #include "mps/control.h"
 #include "orchestrator/session/emulation.h"
 
@@ -24,15 +25,14 @@
 
 enum status session_watch_signals(struct session *session)
 {
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGALRM);
-    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+    for (int i = 0; i < ENDING_SIGNALS; i++) {
         struct sigaction now;
         /* nohup and the like have it ignored, and a blocked signal would be seen all the same. */
-        if (sigaction(signals[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
-            sigaddset(&set, signals[i]);
+        if (sigaction(ending_signals[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+            sigaddset(&set, ending_signals[i]);
     }
     sigprocmask(SIG_BLOCK, &set, NULL);
     session->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
