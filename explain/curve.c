@@ -359,11 +359,6 @@ double curve_s(const struct curve *curve, double workers)
            pow(curve->factor[above], part);
 }
 
-double curve_factor(const struct curve *curve, double workers)
-{
-    return curve_s(curve, workers) / plain_s(curve, workers);
-}
-
 double curve_memory_s(const struct curve *curve, double workers)
 {
     return larger_s(curve->alone_s, workers * curve->memory_s, MEMORY_CORNER) - curve->alone_s;

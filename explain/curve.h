@@ -36,9 +36,6 @@ void curve_make(const struct curve_kind *kind, const struct calibration *calibra
 /* Seconds of an iteration beside workers - 1 others, each of which has a CPU if it wants one. */
 double curve_s(const struct curve *curve, double workers);
 
-/* By how much that is more than the larger of the two. */
-double curve_factor(const struct curve *curve, double workers);
-
 /* What an iteration over MPS takes longer because that many share the host's memory. */
 double curve_memory_s(const struct curve *curve, double workers);
 

@@ -96,7 +96,7 @@ bool watcher_open(const struct tick *tick, unsigned known_calls, uint64_t cold_n
 
 struct watcher *watcher_of_thread(void)
 {
-    if (!observer.open || watcher_is_over())
+    if (!observer.open || atomic_load_explicit(&observer.over, memory_order_relaxed))
         return NULL;
     if (observer.whole)
         return &observer.process;
@@ -114,12 +114,8 @@ struct watcher *watcher_of_thread(void)
     return own;
 }
 
-bool watcher_is_over(void)
-{
-    return atomic_load_explicit(&observer.over, memory_order_relaxed);
-}
-
-/* -- what the orchestrator reads ---------------------------------------------------------------- */
+/* -- what the orchestrator reads ----------------------------------------------------------------
+ */
 
 static struct shm_process *record(void)
 {
@@ -219,7 +215,8 @@ static void note_iteration(const struct watcher *watcher)
     note(SHM_OBSERVED_ITERATION, line);
 }
 
-/* -- iterations ---------------------------------------------------------------------------------- */
+/* -- iterations ----------------------------------------------------------------------------------
+ */
 
 static unsigned count_opened(void)
 {

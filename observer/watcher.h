@@ -38,6 +38,3 @@ void watcher_pop(struct watcher *watcher);
 
 /* Why the process cannot be watched: for the orchestrator. */
 void watcher_refuse(const char *text);
-
-/* Whether the program reports its iterations itself: nothing is watched any more. */
-bool watcher_is_over(void);
