@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-_Static_assert(sizeof(struct device_info) == 256 + 64 + 32 + 8 + 8 * 4, "padding in device_info");
+_Static_assert(sizeof(struct device_info) == 256 + 64 + 32 + 8 + 6 * 4, "padding in device_info");
 _Static_assert(sizeof(struct device_list) ==
                    8 + 4 * 4 + DEVICE_LIST_MAX * sizeof(struct device_info),
                "padding in device_list");
@@ -79,7 +79,6 @@ static enum status query(const struct cuda_driver *driver, int ordinal, struct d
         {CUDA_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &info.major},
         {CUDA_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &info.minor},
         {CUDA_ATTRIBUTE_COMPUTE_MODE, &info.compute_mode},
-        {CUDA_ATTRIBUTE_ASYNC_ENGINE_COUNT, &info.async_engines},
     };
     for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
         status = attribute(driver, device, needed[i].which, needed[i].value);

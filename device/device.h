@@ -15,7 +15,7 @@
 #include "device/driver.h"
 
 #define DEVICE_LIST_MAGIC UINT64_C(0x3176656470737061)
-#define DEVICE_LIST_VERSION 1
+#define DEVICE_LIST_VERSION 2
 #define DEVICE_LIST_MAX 16
 
 struct device_info {
@@ -23,13 +23,11 @@ struct device_info {
     char uuid[64]; /* "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx" */
     char pci[32];  /* "0000:3b:00.0", lower case */
     uint64_t memory_bytes;
-    int32_t sms;           /* multiprocessors; fewer than the chip's in an MPS client with a cap */
-    int32_t major, minor;  /* compute capability */
-    int32_t compute_mode;  /* CUDA_COMPUTE_MODE_... */
-    int32_t async_engines; /* copies that can run beside kernels */
-    int32_t clock_khz;     /* highest multiprocessor clock; 0 where it is unknown */
-    int32_t mps_enabled;   /* 1: this process is an MPS client, 0: not, -1: unknown */
-    int32_t reserved;
+    int32_t sms;          /* multiprocessors; fewer than the chip's in an MPS client with a cap */
+    int32_t major, minor; /* compute capability */
+    int32_t compute_mode; /* CUDA_COMPUTE_MODE_... */
+    int32_t clock_khz;    /* highest multiprocessor clock; 0 where it is unknown */
+    int32_t mps_enabled;  /* 1: this process is an MPS client, 0: not, -1: unknown */
 };
 
 struct device_list {

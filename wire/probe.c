@@ -4,8 +4,7 @@
 
 #include "wire/message.h"
 
-_Static_assert(sizeof(struct worker_probe) == 8 + 4 * 4 + 2 * 8 + 64 + 256,
-               "padding in worker_probe");
+_Static_assert(sizeof(struct worker_probe) == 8 + 4 * 4 + 8 + 64 + 256, "padding in worker_probe");
 
 enum status worker_probe_check(const struct worker_probe *probe, size_t bytes)
 {

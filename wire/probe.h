@@ -18,18 +18,18 @@
 #include "common/status.h"
 
 #define WORKER_PROBE_MAGIC UINT64_C(0xb172656265706f72)
-#define WORKER_PROBE_VERSION 1
+#define WORKER_PROBE_VERSION 2
 
 /* Plain data, texts end with NUL, unused bytes are zero. What was not reached is zero, too. */
 struct worker_probe {
     uint64_t magic;
     uint32_t version;
-    int32_t cuda_error; /* CUresult of the call that failed; 0: it has a context */
-    int32_t mps;        /* 1: an MPS client, 0: not, -1: unknown */
-    int32_t sms;        /* multiprocessors of the context: fewer under a thread limit */
-    uint64_t memory_total_bytes, memory_free_bytes; /* as this process may use it */
-    char uuid[64];                                  /* as struct device_info */
-    char error[256];                                /* "" without an error */
+    int32_t cuda_error;         /* CUresult of the call that failed; 0: it has a context */
+    int32_t mps;                /* 1: an MPS client, 0: not, -1: unknown */
+    int32_t sms;                /* multiprocessors of the context: fewer under a thread limit */
+    uint64_t memory_free_bytes; /* as this process may use it */
+    char uuid[64];              /* as struct device_info */
+    char error[256];            /* "" without an error */
 };
 
 /* Is what a probe wrote a whole struct of this version? STATUS_PROTOCOL if not. */

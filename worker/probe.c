@@ -35,10 +35,8 @@ static enum status look(const struct cuda_driver *driver, struct worker_probe *p
     probe->sms = sms;
     size_t free_bytes = 0, total_bytes = 0;
     status = CUDA_CALL(driver, mem_get_info, &free_bytes, &total_bytes);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         probe->memory_free_bytes = free_bytes;
-        probe->memory_total_bytes = total_bytes;
-    }
     return status;
 }
 

@@ -190,7 +190,6 @@ cuda_result cuDeviceGetAttribute(int *value, cuda_device_attribute attribute, cu
         {CUDA_ATTRIBUTE_PCI_BUS_ID, (int)process.visible.devices[device]},
         {CUDA_ATTRIBUTE_PCI_DEVICE_ID, 0},
         {CUDA_ATTRIBUTE_PCI_DOMAIN_ID, 0},
-        {CUDA_ATTRIBUTE_ASYNC_ENGINE_COUNT, 2},
         {CUDA_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, capability / 10},
         {CUDA_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, capability % 10},
         {CUDA_ATTRIBUTE_MPS_ENABLED, process.mps.fd >= 0},

@@ -103,9 +103,6 @@ cuda_result cuDeviceGetAttribute(int *value, cuda_device_attribute attribute, cu
     case CUDA_ATTRIBUTE_COMPUTE_MODE:
         *value = CUDA_COMPUTE_MODE_EXCLUSIVE_PROCESS;
         return CUDA_SUCCESS_;
-    case CUDA_ATTRIBUTE_ASYNC_ENGINE_COUNT:
-        *value = 3;
-        return CUDA_SUCCESS_;
     case CUDA_ATTRIBUTE_CLOCK_RATE:
         *value = 1980000;
         return CUDA_SUCCESS_;

@@ -150,7 +150,6 @@ static void device_tells_what_it_is(void **state)
     assert_int_equal(info.major, 9);
     assert_int_equal(info.minor, 0);
     assert_int_equal(info.compute_mode, CUDA_COMPUTE_MODE_EXCLUSIVE_PROCESS);
-    assert_int_equal(info.async_engines, 3);
     assert_int_equal(info.clock_khz, 1980000);
     assert_int_equal(info.mps_enabled, -1);
 
