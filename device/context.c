@@ -41,6 +41,22 @@ enum status context_retain(const struct cuda_driver *driver, cuda_device device,
     return status;
 }
 
+enum status context_shares(const struct cuda_driver *driver, cuda_device device, int *sms,
+                           size_t *memory_free_bytes)
+{
+    int count;
+    size_t free_bytes, total_bytes;
+    enum status status = CUDA_CALL(driver, device_get_attribute, &count,
+                                   CUDA_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
+    if (status == STATUS_OK)
+        status = CUDA_CALL(driver, mem_get_info, &free_bytes, &total_bytes);
+    if (status != STATUS_OK)
+        return status;
+    *sms = count;
+    *memory_free_bytes = free_bytes;
+    return STATUS_OK;
+}
+
 enum status context_load_module(const struct cuda_driver *driver, const void *native,
                                 const void *ptx, cuda_module *out)
 {

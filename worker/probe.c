@@ -16,6 +16,7 @@ static enum status look(const struct cuda_driver *driver, struct worker_probe *p
 {
     struct device_info info;
     int sms = 0;
+    size_t memory_free = 0;
     enum status status = context_init_driver(driver);
     if (status == STATUS_OK)
         status = device_query(driver, 0, &info);
@@ -26,17 +27,10 @@ static enum status look(const struct cuda_driver *driver, struct worker_probe *p
     status = context_retain(driver, 0, context);
     if (status == STATUS_OK)
         status = CUDA_CALL(driver, ctx_set_current, *context);
-    /* Asked after the context exists: a thread limit applies from then on. */
     if (status == STATUS_OK)
-        status =
-            CUDA_CALL(driver, device_get_attribute, &sms, CUDA_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0);
-    if (status != STATUS_OK)
-        return status;
+        status = context_shares(driver, 0, &sms, &memory_free);
     probe->sms = sms;
-    size_t free_bytes = 0, total_bytes = 0;
-    status = CUDA_CALL(driver, mem_get_info, &free_bytes, &total_bytes);
-    if (status == STATUS_OK)
-        probe->memory_free_bytes = free_bytes;
+    probe->memory_free_bytes = memory_free;
     return status;
 }
 

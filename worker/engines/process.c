@@ -44,24 +44,16 @@ static enum status prove_device(const struct worker_process *process)
     return device_prove(&info, record->device_uuid, settings->with_mps);
 }
 
-#define CALL(field, ...)                                                                           \
-    do {                                                                                           \
-        status = CUDA_CALL(driver, field, __VA_ARGS__);                                            \
-        if (status != STATUS_OK)                                                                   \
-            return status;                                                                         \
-    } while (0)
-
-/* What the context was given. Asked after it exists: a thread limit applies from then on. */
+/* What the context was given. */
 static enum status publish_shares(const struct worker_process *process)
 {
-    const struct cuda_driver *driver = &process->driver;
     struct shm_process *record = shm_process_at(&process->shm, process->index);
-    enum status status;
-    int sms = 0;
-    size_t memory_free, memory_total;
-    CALL(device_get_attribute, &sms, CUDA_ATTRIBUTE_MULTIPROCESSOR_COUNT, process->device);
+    int sms;
+    size_t memory_free;
+    enum status status = context_shares(&process->driver, process->device, &sms, &memory_free);
+    if (status != STATUS_OK)
+        return status;
     atomic_store(&record->sms, sms);
-    CALL(mem_get_info, &memory_free, &memory_total);
     atomic_store(&record->memory_free, memory_free);
     return STATUS_OK;
 }
@@ -90,23 +82,20 @@ enum status worker_process_open(struct worker_process *process, const char *driv
     if (status != STATUS_OK)
         return status;
     status = context_init_driver(driver);
-    if (status != STATUS_OK)
-        return status;
-    CALL(device_get, &process->device, (int)settings->device);
-    status = prove_device(process);
+    if (status == STATUS_OK)
+        status = CUDA_CALL(driver, device_get, &process->device, (int)settings->device);
+    if (status == STATUS_OK)
+        status = prove_device(process);
     if (status == STATUS_OK)
         status = set_schedule(process);
-    if (status != STATUS_OK)
-        return status;
-    status = context_retain(driver, process->device, &process->context.handle);
-    if (status != STATUS_OK)
-        return status;
-    CALL(ctx_set_current, process->context.handle);
-    status = publish_shares(process);
+    if (status == STATUS_OK)
+        status = context_retain(driver, process->device, &process->context.handle);
+    if (status == STATUS_OK)
+        status = CUDA_CALL(driver, ctx_set_current, process->context.handle);
+    if (status == STATUS_OK)
+        status = publish_shares(process);
     return status == STATUS_OK ? worker_context_load(driver, &process->context) : status;
 }
-
-#undef CALL
 
 enum status worker_process_renew(struct worker_process *process)
 {
@@ -123,14 +112,10 @@ enum status worker_process_renew(struct worker_process *process)
 /* What a thread's own context was given. */
 static enum status add_shares(const struct worker_process *process)
 {
-    const struct cuda_driver *driver = &process->driver;
     struct shm_process *record = shm_process_at(&process->shm, process->index);
-    int sms = 0;
-    size_t memory_free, memory_total;
-    enum status status = CUDA_CALL(driver, device_get_attribute, &sms,
-                                   CUDA_ATTRIBUTE_MULTIPROCESSOR_COUNT, process->device);
-    if (status == STATUS_OK)
-        status = CUDA_CALL(driver, mem_get_info, &memory_free, &memory_total);
+    int sms;
+    size_t memory_free;
+    enum status status = context_shares(&process->driver, process->device, &sms, &memory_free);
     if (status != STATUS_OK)
         return status;
     int32_t most = atomic_load(&record->sms);
