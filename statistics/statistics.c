@@ -27,6 +27,12 @@ void statistics_sort(double *values, size_t count)
     qsort(values, count, sizeof *values, by_size);
 }
 
+double statistics_median(double *values, size_t count)
+{
+    statistics_sort(values, count);
+    return (values[(count - 1) / 2] + values[count / 2]) / 2.0;
+}
+
 double statistics_t975(size_t degrees)
 {
     static const double small[] = {INFINITY,  12.7062047, 4.3026527,

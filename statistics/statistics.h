@@ -18,6 +18,9 @@ double statistics_mean(const double *values, size_t count);
 /* Sorts the values, the smallest first. */
 void statistics_sort(double *values, size_t count);
 
+/* The median, between the middle two of an even number. Sorts the values; count > 0. */
+double statistics_median(double *values, size_t count);
+
 /* Quantile 0.975 of Student's t with N degrees of freedom, within 0.1% (Abramowitz and
  * Stegun 26.7.5, exact for 1 and 2). */
 double statistics_t975(size_t degrees);

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "statistics/statistics.h"
+
 struct taking {
     const struct timeline *timeline;
     struct captured_iteration *out;
@@ -193,18 +195,6 @@ static bool do_the_same(const struct captured_iteration *a, const struct capture
     return same;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median_of(double *numbers, size_t count)
-{
-    qsort(numbers, count, sizeof *numbers, by_number);
-    return count % 2 ? numbers[count / 2] : (numbers[count / 2 - 1] + numbers[count / 2]) / 2.0;
-}
-
 /* How many do what iteration `which` does. */
 static size_t count_alike(const struct captured_iteration *iterations, size_t count, size_t which)
 {
@@ -229,7 +219,7 @@ static size_t choose(const struct captured_iteration *iterations, size_t count, 
     }
     if (*alike > 1)
         return best;
-    qsort(numbers, count, sizeof *numbers, by_number);
+    statistics_sort(numbers, count);
     while (iterations[nearest].took_ns != numbers[(count - 1) / 2])
         nearest++;
     return nearest;
@@ -256,7 +246,7 @@ enum status capture_median(const struct captured_iteration *iterations, size_t c
         for (size_t i = 0; i < count; i++)                                                         \
             if (do_the_same(model, &iterations[i]))                                                \
                 numbers[n++] = iterations[i].from;                                                 \
-        out->to = median_of(numbers, n);                                                           \
+        out->to = statistics_median(numbers, n);                                                   \
     } while (0)
     for (size_t s = 0; s < model->count; s++) {
         MEDIAN(steps[s].duration_ns, steps[s].duration_ns);

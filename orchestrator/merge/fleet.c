@@ -20,13 +20,6 @@ static double quantile(const double *sorted, size_t count, double share)
     return sorted[below] + (at - (double)below) * (sorted[below + 1] - sorted[below]);
 }
 
-/* Sorts the values. */
-static double median(double *values, size_t count)
-{
-    statistics_sort(values, count);
-    return quantile(values, count, 0.5);
-}
-
 /* Few values look less scattered than they are (Croux, Rousseeuw 1992). */
 static double small_sample(size_t count)
 {
@@ -42,7 +35,7 @@ static double deviation(double *values, size_t count, double centre)
 {
     for (size_t i = 0; i < count; i++)
         values[i] = fabs(values[i] - centre);
-    return NORMAL_MAD * small_sample(count) * median(values, count);
+    return NORMAL_MAD * small_sample(count) * statistics_median(values, count);
 }
 
 struct table {
@@ -71,7 +64,7 @@ static void look_at_point(struct table *table, size_t point, struct fleet_point 
     out->nodes = count;
     if (count == 0)
         return;
-    double centre = median(table->values, count);
+    double centre = statistics_median(table->values, count);
     table->centres[point] = centre;
     out->median_ips = exp(centre);
     out->spread_rel = expm1(deviation(table->values, count, centre));
@@ -104,7 +97,7 @@ static double look_at_node(struct table *table, size_t node, const struct fleet_
     out->points = count;
     if (count == 0)
         return NAN;
-    double centre = median(table->values, count);
+    double centre = statistics_median(table->values, count);
     out->ratio = exp(centre);
     out->low = exp(quantile(table->values, count, 0.25));
     out->high = exp(quantile(table->values, count, 0.75));
@@ -121,12 +114,12 @@ static void judge_nodes(struct table *table, const double *known, struct fleet *
             table->values[count++] = log(fleet->nodes[n].ratio);
     if (count == 0)
         return;
-    double centre = median(table->values, count);
+    double centre = statistics_median(table->values, count);
     double spread = deviation(table->values, count, centre);
     for (size_t n = 0; n < table->nodes; n++)
         if (isfinite(known[n]))
             table->values[knowing++] = known[n];
-    double noise = knowing ? median(table->values, knowing) : 0.0;
+    double noise = knowing ? statistics_median(table->values, knowing) : 0.0;
     double limit = fmax(FLEET_DEVIATIONS * fmax(spread, noise), log1p(FLEET_MATTERS));
     fleet->spread_rel = expm1(spread);
     fleet->limit_rel = expm1(limit);
@@ -164,7 +157,7 @@ static enum status find_odd(struct table *table, struct fleet *fleet)
         }
         if (count < FLEET_LEAST_NODES)
             continue;
-        double centre = median(table->values, count);
+        double centre = statistics_median(table->values, count);
         double limit = fmax(FLEET_POINT_DEVIATIONS * deviation(table->values, count, centre),
                             log1p(FLEET_POINT_MATTERS));
         for (size_t n = 0; n < table->nodes; n++) {

@@ -17,6 +17,7 @@ static void values_are_sorted(void **state)
     for (size_t i = 1; i < 6; i++)
         assert_true(values[i - 1] <= values[i]);
     assert_true(values[0] == -1.0 && values[4] == 3.0);
+    assert_true(statistics_median(values, 6) == 1.25 && statistics_median(values, 5) == 0.0);
 }
 
 /* Student's t, 0.975, from printed tables. */
