@@ -189,7 +189,7 @@ static void gaps_of_streams(const struct order *work, struct summary *out)
     }
 }
 
-/* -- admission --------------------------------------------------------------------------------- */
+/* -- quantiles --------------------------------------------------------------------------------- */
 
 static int by_value(const void *a, const void *b)
 {
@@ -204,6 +204,23 @@ static double quantile(const double *sorted, size_t count, double share)
 {
     size_t rank = (size_t)ceil(share * (double)count);
     return sorted[rank > 0 ? rank - 1 : 0];
+}
+
+static enum status lengths_of_iterations(const struct timeline *timeline, struct summary *out)
+{
+    uint32_t count = timeline->iteration_count;
+    double *lengths_ns = calloc((size_t)count + 1, sizeof *lengths_ns);
+    if (!lengths_ns)
+        return status_set(STATUS_MEMORY, "out of memory for a summary");
+    for (uint32_t i = 0; i < count; i++)
+        lengths_ns[i] = (double)(timeline->iterations[i].end_ns - timeline->iterations[i].begin_ns);
+    qsort(lengths_ns, count, sizeof *lengths_ns, by_value);
+    if (count > 0) {
+        out->iteration_p50_ns = quantile(lengths_ns, count, 0.50);
+        out->longest_iteration_ns = lengths_ns[count - 1];
+    }
+    free(lengths_ns);
+    return STATUS_OK;
 }
 
 /* Of a call with several pieces of work, as a graph's launch, only the first is admitted by it. */
@@ -368,6 +385,8 @@ enum status summary_make(const struct timeline *timeline, struct summary *out)
         status = time_in_calls(timeline, &summary);
     if (status == STATUS_OK)
         status = use_of_gpu(timeline, &summary);
+    if (status == STATUS_OK)
+        status = lengths_of_iterations(timeline, &summary);
     if (status == STATUS_OK)
         status = admission(timeline, TRACE_KERNEL, &summary.kernel_admission);
     if (status == STATUS_OK)

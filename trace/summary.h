@@ -47,6 +47,7 @@ struct summary {
     uint64_t both_ns;   /* a kernel and a copy */
     uint64_t gaps, longest_gap_ns, longest_gap_at_ns;       /* of the whole GPU */
     uint64_t streams, stream_gap_ns, longest_stream_gap_ns; /* between the work of a stream */
+    double iteration_p50_ns, longest_iteration_ns;          /* of programs; 0 without iterations */
     struct summary_admission kernel_admission, copy_admission;
     struct summary_pageable pageable;
 };

@@ -1,5 +1,4 @@
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "trace/summary.h"
@@ -164,32 +163,9 @@ static void print_left_out(FILE *out, const struct timeline *timeline)
             fprintf(out, "lost: process %u did not deliver all that it had\n", p);
 }
 
-static int by_number(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Of programs. */
-static void print_iterations(FILE *out, const struct timeline *timeline)
-{
-    char median[32], longest[32];
-    uint32_t count = timeline->iteration_count;
-    double *lengths_ns = calloc((size_t)count + 1, sizeof *lengths_ns);
-    for (uint32_t i = 0; lengths_ns && i < count; i++)
-        lengths_ns[i] = (double)(timeline->iterations[i].end_ns - timeline->iterations[i].begin_ns);
-    if (lengths_ns && count) {
-        qsort(lengths_ns, count, sizeof *lengths_ns, by_number);
-        fprintf(out, "iterations: %u, median %s, longest %s\n", count,
-                time_text(lengths_ns[count / 2], median, sizeof median),
-                time_text(lengths_ns[count - 1], longest, sizeof longest));
-    }
-    free(lengths_ns);
-}
-
 void summary_print(FILE *out, const struct timeline *timeline, const struct summary *summary)
 {
-    char span[32];
+    char span[32], median[32], longest[32];
     uint64_t calls = 0;
     for (size_t i = 0; i < summary->call_count; i++)
         calls += summary->calls[i].calls;
@@ -201,7 +177,10 @@ void summary_print(FILE *out, const struct timeline *timeline, const struct summ
         fprintf(out, ", %llu memsets", (unsigned long long)summary->sets);
     fputc('\n', out);
     print_left_out(out, timeline);
-    print_iterations(out, timeline);
+    if (timeline->iteration_count)
+        fprintf(out, "iterations: %u, median %s, longest %s\n", timeline->iteration_count,
+                time_text(summary->iteration_p50_ns, median, sizeof median),
+                time_text(summary->longest_iteration_ns, longest, sizeof longest));
     if (summary->call_count)
         print_calls(out, summary);
     print_use(out, timeline, summary);
