@@ -18,13 +18,22 @@ int clock_remaining_ms(uint64_t deadline_ns)
     return ms > INT_MAX ? INT_MAX : (int)ms;
 }
 
+struct timespec clock_timespec(uint64_t ns)
+{
+    return (struct timespec){.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S)};
+}
+
 void clock_sleep_until(uint64_t when_ns)
 {
-    struct timespec when = {
-        .tv_sec = (time_t)(when_ns / NS_PER_S),
-        .tv_nsec = (long)(when_ns % NS_PER_S),
-    };
+    const struct timespec when = clock_timespec(when_ns);
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, NULL) == EINTR)
+        ;
+}
+
+void clock_burn(uint64_t cpu_ns)
+{
+    uint64_t until_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID) + cpu_ns;
+    while (clock_read_ns(CLOCK_THREAD_CPUTIME_ID) < until_ns)
         ;
 }
 
@@ -75,11 +84,9 @@ static uint64_t run_delay_ns(void)
 
 void thread_time_read(struct thread_time *out)
 {
-    struct timespec cpu = {0};
-    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
-    *out = (struct thread_time){.wall_ns = clock_now_ns(),
-                                .cpu_ns = (uint64_t)cpu.tv_sec * NS_PER_S + (uint64_t)cpu.tv_nsec,
-                                .delay_ns = run_delay_ns()};
+    uint64_t cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+    *out = (struct thread_time){
+        .wall_ns = clock_now_ns(), .cpu_ns = cpu_ns, .delay_ns = run_delay_ns()};
 }
 
 uint64_t thread_time_asleep_ns(const struct thread_time *begin, const struct thread_time *end)

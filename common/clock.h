@@ -10,13 +10,22 @@
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S UINT64_C(1000000000)
 
-/* Inline, because it stands in the timed path: one vDSO call and a multiplication. */
-static inline uint64_t clock_now_ns(void)
+/* Inline, because it stands in the timed path: one vDSO call and a multiplication. Other clocks are
+ * those of CPU time. 0: the clock cannot be read. */
+static inline uint64_t clock_read_ns(clockid_t clock)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    struct timespec now = {0};
+    clock_gettime(clock, &now);
     return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
+
+static inline uint64_t clock_now_ns(void)
+{
+    return clock_read_ns(CLOCK_MONOTONIC);
+}
+
+/* A moment or a duration in the form that system calls take. */
+struct timespec clock_timespec(uint64_t ns);
 
 /* Milliseconds from now until a deadline, rounded up, 0 if it has passed; the form that poll()
  * takes. At most INT_MAX. */
@@ -24,6 +33,9 @@ int clock_remaining_ms(uint64_t deadline_ns);
 
 /* Sleeps until a moment of the clock; returns at once if it has passed. Not woken by signals. */
 void clock_sleep_until(uint64_t when_ns);
+
+/* Computes until the calling thread has used this CPU time. */
+void clock_burn(uint64_t cpu_ns);
 
 /* From now on the calling thread sleeps for as long as it asks: by default the kernel adds up to 50
  * microseconds. */

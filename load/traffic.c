@@ -135,8 +135,7 @@ static void set_timer(const struct traffic *traffic)
     }
     struct itimerspec timer = {0};
     if (next_ns != UINT64_MAX)
-        timer.it_value = (struct timespec){.tv_sec = (time_t)(next_ns / NS_PER_S),
-                                           .tv_nsec = (long)(next_ns % NS_PER_S)};
+        timer.it_value = clock_timespec(next_ns);
     timerfd_settime(traffic->timer_fd, TFD_TIMER_ABSTIME, &timer, NULL);
 }
 

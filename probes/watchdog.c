@@ -3,7 +3,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "common/clock.h"
 
@@ -42,8 +41,7 @@ static void *watch(void *argument)
             watchdog->fired = true;
             watchdog->release(watchdog->argument);
         } else {
-            const struct timespec until = {.tv_sec = (time_t)(watchdog->at_ns / NS_PER_S),
-                                           .tv_nsec = (long)(watchdog->at_ns % NS_PER_S)};
+            const struct timespec until = clock_timespec(watchdog->at_ns);
             pthread_cond_timedwait(&watchdog->changed, &watchdog->lock, &until);
         }
     }

@@ -213,8 +213,7 @@ uint32_t shm_assignment_wait(const struct shm *shm, uint32_t finished)
 
 uint32_t shm_assignment_look(const struct shm *shm, uint32_t finished, uint64_t most_ns)
 {
-    const struct timespec timeout = {.tv_sec = (time_t)(most_ns / NS_PER_S),
-                                     .tv_nsec = (long)(most_ns % NS_PER_S)};
+    const struct timespec timeout = clock_timespec(most_ns);
     if (atomic_load(&shm->header->assignment) == finished)
         futex_wait(&shm->header->assignment, finished, &timeout);
     return atomic_load(&shm->header->assignment);

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -172,15 +171,8 @@ uint32_t process_multiprocessors(void)
 
 void process_burn(void)
 {
-    uint64_t cpu_ns = process_machine()->cpu_ns;
-    struct timespec used;
-    if (cpu_ns == 0)
-        return;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    uint64_t until_ns = (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec + cpu_ns;
-    do
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    while ((uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec < until_ns);
+    if (process_machine()->cpu_ns > 0)
+        clock_burn(process_machine()->cpu_ns);
 }
 
 void process_end_launch(uint64_t now_ns)

@@ -231,8 +231,7 @@ cuda_result mps_client_sleep_until(struct mps_client *client, uint64_t when_ns)
     for (;;) {
         struct pollfd watched = {.fd = client->fd, .events = POLLIN};
         uint64_t now_ns = clock_now_ns(), left_ns = when_ns > now_ns ? when_ns - now_ns : 0;
-        const struct timespec left = {.tv_sec = (time_t)(left_ns / NS_PER_S),
-                                      .tv_nsec = (long)(left_ns % NS_PER_S)};
+        const struct timespec left = clock_timespec(left_ns);
         int ready = ppoll(&watched, 1, &left, NULL);
         cuda_result error = ready != 0 ? mps_client_error(client) : atomic_load(&client->broken);
         if (error != CUDA_SUCCESS_ || left_ns == 0)

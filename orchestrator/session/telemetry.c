@@ -226,8 +226,7 @@ static void take_sample(struct telemetry *telemetry)
 
 static void wait_until(struct telemetry *telemetry, uint64_t when_ns)
 {
-    const struct timespec when = {.tv_sec = (time_t)(when_ns / NS_PER_S),
-                                  .tv_nsec = (long)(when_ns % NS_PER_S)};
+    const struct timespec when = clock_timespec(when_ns);
     pthread_cond_timedwait(&telemetry->changed, &telemetry->lock, &when);
 }
 

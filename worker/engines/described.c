@@ -1,7 +1,5 @@
 #include "worker/engines/described.h"
 
-#include <time.h>
-
 #include "common/clock.h"
 
 #define VECTOR_BYTES 16
@@ -88,16 +86,6 @@ enum status described_issue(struct described *described, const struct described_
     return status;
 }
 
-static void compute_on_cpu(uint64_t ns)
-{
-    struct timespec used;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    uint64_t until_ns = (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec + ns;
-    do
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    while ((uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec < until_ns);
-}
-
 /* Where the time of a step of the GPU goes. */
 static uint64_t *phase_of(struct iteration_times *times, uint32_t kind, bool graphs)
 {
@@ -148,7 +136,7 @@ static void compute_part(struct described *described, uint64_t amount_ns, struct
     uint64_t left_ns = described->busy_ns ? described->busy_ns : amount_ns, part_ns = left_ns;
     if (described->shares_thread && part_ns > BUSY_PART_NS)
         part_ns = BUSY_PART_NS;
-    compute_on_cpu(part_ns);
+    clock_burn(part_ns);
     described->busy_ns = left_ns - part_ns;
     if (described->busy_ns == 0)
         return;
