@@ -131,7 +131,7 @@ size_t process_tree_signal(pid_t root, int signal)
     return count;
 }
 
-static int bind_threads(pid_t pid, const uint64_t *cpus, size_t bytes)
+int process_bind_threads(pid_t pid, const uint64_t *cpus, size_t bytes)
 {
     char path[48];
     int refused = 0;
@@ -154,7 +154,7 @@ int process_tree_bind(pid_t root, const uint64_t *cpus, size_t bytes)
     for (size_t i = 0; i < listing.count && refused == 0; i++) {
         pid_t pid = listing.seen[i].pid;
         if (pid != root && descends(&listing, pid, root))
-            refused = bind_threads(pid, cpus, bytes);
+            refused = process_bind_threads(pid, cpus, bytes);
     }
     free(listing.seen);
     return refused;

@@ -21,3 +21,6 @@ size_t process_tree_signal(pid_t root, int signal);
  * CPU n, as sched_setaffinity(2) takes them. Those that end meanwhile are no error. Returns 0, or
  * the errno of the first refusal, or of what kept it from listing all processes. */
 int process_tree_bind(pid_t root, const uint64_t *cpus, size_t bytes);
+
+/* Does the same to all threads of one process. */
+int process_bind_threads(pid_t pid, const uint64_t *cpus, size_t bytes);

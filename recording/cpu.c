@@ -1,22 +1,11 @@
 #include "recording/cpu.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
 
 #include "common/clock.h"
-
-/* These clocks count nanoseconds, rusage's times may count ticks. */
-static uint64_t cpu_time_ns(clockid_t clock)
-{
-    struct timespec time = {0};
-    return clock_gettime(clock, &time) == 0
-               ? (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec
-               : 0;
-}
 
 /* The process that is read, and its threads; NULL: this one. */
 static struct {
@@ -33,13 +22,14 @@ void cpu_read(struct cpu_reading *out)
 {
     struct rusage usage;
     if (watched.threads) {
-        uint64_t used_ns = cpu_time_ns(watched.clock);
+        uint64_t used_ns = clock_read_ns(watched.clock);
         *out = (struct cpu_reading){
             .thread = {.wall_ns = clock_now_ns(), .cpu_ns = used_ns / *watched.threads},
             .process_cpu_ns = used_ns};
         return;
     }
-    *out = (struct cpu_reading){.process_cpu_ns = cpu_time_ns(CLOCK_PROCESS_CPUTIME_ID)};
+    /* This clock counts nanoseconds, rusage's times may count ticks. */
+    *out = (struct cpu_reading){.process_cpu_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID)};
     thread_time_read(&out->thread);
     if (getrusage(RUSAGE_THREAD, &usage) == 0) {
         out->voluntary = (uint64_t)usage.ru_nvcsw;
@@ -63,33 +53,12 @@ struct shm_cpu cpu_between(const struct cpu_reading *begin, const struct cpu_rea
     };
 }
 
-/* thread 0: the calling one. */
-static int bind_thread(pid_t thread, const uint64_t cpus[WORK_CPUS / 64])
+int cpu_bind_thread(const uint64_t cpus[WORK_CPUS / 64])
 {
     /* The kernel takes a mask of any length, laid out as ours on 64-bit machines. */
     _Static_assert(sizeof(unsigned long) == sizeof(uint64_t), "CPU masks are arrays of long");
     if (!work_mask_any(cpus, WORK_CPUS))
         return 0;
-    return sched_setaffinity(thread, WORK_CPUS / 8, (const cpu_set_t *)(const void *)cpus) == 0
-               ? 0
-               : errno;
-}
-
-int cpu_bind_thread(const uint64_t cpus[WORK_CPUS / 64])
-{
-    return bind_thread(0, cpus);
-}
-
-void cpu_bind_process(const uint64_t cpus[WORK_CPUS / 64])
-{
-    DIR *tasks = opendir("/proc/self/task");
-    const struct dirent *task;
-    if (!tasks)
-        return;
-    while ((task = readdir(tasks)) != NULL) {
-        pid_t thread = (pid_t)strtol(task->d_name, NULL, 10);
-        if (thread > 0)
-            bind_thread(thread, cpus); /* one that has just ended is not an error */
-    }
-    closedir(tasks);
+    return sched_setaffinity(0, WORK_CPUS / 8, (const cpu_set_t *)(const void *)cpus) == 0 ? 0
+                                                                                           : errno;
 }

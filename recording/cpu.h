@@ -29,6 +29,3 @@ struct shm_cpu cpu_between(const struct cpu_reading *begin, const struct cpu_rea
 
 /* Pins the calling thread to cpus; an all-zero mask leaves it alone. Returns 0 or an errno. */
 int cpu_bind_thread(const uint64_t cpus[WORK_CPUS / 64]);
-
-/* Pins all threads that the process has now, the driver's own too. */
-void cpu_bind_process(const uint64_t cpus[WORK_CPUS / 64]);

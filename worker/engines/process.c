@@ -4,9 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/process_tree.h"
 #include "device/context.h"
 #include "device/device.h"
-#include "recording/cpu.h"
 #include "worker/engines/memory.h"
 
 static void notify_orchestrator(const struct worker_process *process)
@@ -100,7 +100,8 @@ enum status worker_process_open(struct worker_process *process, const char *driv
 enum status worker_process_renew(struct worker_process *process)
 {
     struct shm_process *record = shm_process_at(&process->shm, process->index);
-    cpu_bind_process(record->cpus);
+    if (work_mask_any(record->cpus, WORK_CPUS))
+        process_bind_threads(getpid(), record->cpus, sizeof record->cpus);
     /* What the driver's own threads have of it, they keep: it cannot be changed from outside. */
     worker_memory_policy(record);
     enum status status = prove_device(process);
