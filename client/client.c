@@ -450,10 +450,7 @@ int client_end_answered(struct mpsweep *handle, uint64_t first_byte_ns, uint64_t
             .begin_ns = handle->begin_ns, .first_byte_ns = first_byte_ns, .end_ns = last_byte_ns};
         recorder_add(&handle->recorder, &times);
         mark(handle, &times);
-        handle->begin_ns = 0;
-        atomic_store_explicit(&handle->slot->at_work, 0, memory_order_release);
-        if (handle->open_loop && handle->thread->count > 1)
-            set_idle(handle);
+        mpsweep_cancel(handle);
     }
     if (stopped(handle)) {
         publish(handle);

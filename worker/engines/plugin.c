@@ -460,9 +460,7 @@ static enum status open_work(const struct worker_process *process,
 {
     (void)context;
     struct loaded *loaded;
-    unsigned number = 0;
-    while (shm_slot_at(&process->shm, process->index, number) != slot)
-        number++;
+    unsigned number = (unsigned)(slot - shm_slot_at(&process->shm, process->index, 0));
     struct shm_slot *own = shm_slot_at(&process->shm, process->index, number);
     pthread_mutex_lock(&lock);
     atomic_store(&own->inside, SHM_INSIDE_LOADING);
