@@ -19,6 +19,13 @@ static inline const char *text_at(const json_t *object, const char *key)
     return text ? text : "";
 }
 
+/* The same, but `otherwise` where there is no text or an empty one. */
+static inline const char *text_or(const json_t *object, const char *key, const char *otherwise)
+{
+    const char *text = text_at(object, key);
+    return *text ? text : otherwise;
+}
+
 /* The integer of object's field key; 0 if it has none there. */
 static inline json_int_t integer_at(const json_t *object, const char *key)
 {

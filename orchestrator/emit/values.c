@@ -315,8 +315,7 @@ static void put_command(json_t *values, const struct deployment *deployment)
 
 static void put_known(json_t *values, const char *name, const json_t *object, const char *field)
 {
-    const char *text = text_at(object, field);
-    put_text(values, name, *text ? text : "not known");
+    put_text(values, name, text_or(object, field, "not known"));
 }
 
 /* Of an open loop what was offered, under which limit the rate was searched, and how well that is

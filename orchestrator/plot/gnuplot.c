@@ -69,19 +69,13 @@ static void write_paragraph(FILE *file, size_t number, const char *text)
     plot_write_item(file, "paragraphs", number, paragraph);
 }
 
-static const char *string_or(const json_t *object, const char *key, const char *otherwise)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text != NULL && text[0] != '\0' ? text : otherwise;
-}
-
 /* The machine and the program in one line, from a header. The caller frees it; NULL: no memory. */
 static char *machine_text(const json_t *header)
 {
     const json_t *gpu = json_object_get(header, "gpu");
     const json_t *cpus = json_object_get(header, "cpus");
-    const char *started = string_or(header, "started", "");
-    const char *driver = string_or(header, "driver", NULL);
+    const char *started = text_at(header, "started");
+    const char *driver = text_or(header, "driver", NULL);
     struct text_stream out;
     if (!text_stream_open(&out))
         return NULL;
@@ -90,18 +84,18 @@ static char *machine_text(const json_t *header)
         fputs("EMULATED GPU, not a measurement of hardware. ", out.file);
     if (*origin_remark(header, remark))
         fprintf(out.file, "%s. ", remark);
-    fprintf(out.file, "%s", string_or(gpu, "name", "unknown GPU"));
+    fprintf(out.file, "%s", text_or(gpu, "name", "unknown GPU"));
     if (driver != NULL)
         fprintf(out.file, ", driver CUDA %s", driver);
     if (json_is_integer(cpus))
         fprintf(out.file, ", %" JSON_INTEGER_FORMAT " CPUs", json_integer_value(cpus));
-    fprintf(out.file, ", host %s", string_or(header, "host", "unknown"));
+    fprintf(out.file, ", host %s", text_or(header, "host", "unknown"));
     /* "2026-01-31T08:00:00Z" as "2026-01-31 08:00 UTC" */
     if (strlen(started) == 20 && started[10] == 'T' && started[19] == 'Z')
         fprintf(out.file, ", %.10s %.5s UTC", started, started + 11);
     else if (started[0] != '\0')
         fprintf(out.file, ", %s", started);
-    fprintf(out.file, ", mpsweep %s", string_or(header, "mpsweep", "of unknown version"));
+    fprintf(out.file, ", mpsweep %s", text_or(header, "mpsweep", "of unknown version"));
     return text_stream_close(&out);
 }
 

@@ -69,22 +69,16 @@ enum status origin_of(const struct origins *origins, const json_t *record, size_
     return STATUS_OK;
 }
 
-static const char *known_text_at(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "?";
-}
-
 const char *origin_name(const struct origins *origins, size_t origin, char text[ORIGIN_NAME_TEXT])
 {
     const json_t *run = json_array_get(origins->merged, origin);
     const json_t *gpus = json_object_get(run, "gpus");
     struct text out = {.at = text, .size = ORIGIN_NAME_TEXT};
     *text = '\0';
-    text_append(&out, "%.64s", known_text_at(json_object_get(run, "gpu"), "uuid"));
+    text_append(&out, "%.64s", text_or(json_object_get(run, "gpu"), "uuid", "?"));
     if (json_array_size(gpus) > 1)
         text_append(&out, " and %zu more", json_array_size(gpus) - 1);
-    text_append(&out, " of host %.64s", known_text_at(run, "host"));
+    text_append(&out, " of host %.64s", text_or(run, "host", "?"));
     return text;
 }
 
@@ -92,7 +86,7 @@ const char *origin_short(const struct origins *origins, size_t origin, char text
 {
     const json_t *run = json_array_get(origins->merged, origin);
     /* As far as the first part of a UUID, "GPU-7834e710". */
-    snprintf(text, ORIGIN_SHORT_TEXT, "%.12s", known_text_at(json_object_get(run, "gpu"), "uuid"));
+    snprintf(text, ORIGIN_SHORT_TEXT, "%.12s", text_or(json_object_get(run, "gpu"), "uuid", "?"));
     return text;
 }
 
