@@ -12,28 +12,17 @@
 /* More rows than a browser should fit the widths of columns to. */
 #define MANY 2000
 
-static const char *title_of(const json_t *explained)
+/* The ceiling that limits a point; NULL: none is known. */
+static const json_t *binding_of(const json_t *explained)
 {
     size_t index;
     const json_t *ceiling;
     json_array_foreach(json_object_get(explained, "ceilings"), index, ceiling)
     {
         if (json_is_true(json_object_get(ceiling, "binding")))
-            return text_at(ceiling, "title");
+            return ceiling;
     }
-    return "";
-}
-
-static double ceiling_of(const json_t *explained)
-{
-    size_t index;
-    const json_t *ceiling;
-    json_array_foreach(json_object_get(explained, "ceilings"), index, ceiling)
-    {
-        if (json_is_true(json_object_get(ceiling, "binding")))
-            return number_at(ceiling, "ips");
-    }
-    return NAN;
+    return NULL;
 }
 
 bool report_limit_of(const struct report_file *file, const json_t *point, struct report_limit *out)
@@ -41,10 +30,11 @@ bool report_limit_of(const struct report_file *file, const json_t *point, struct
     char id[32];
     snprintf(id, sizeof id, "%" JSON_INTEGER_FORMAT, integer_at(point, "id"));
     const json_t *explained = json_object_get(file->explained, id);
+    const json_t *ceiling = binding_of(explained);
     *out = (struct report_limit){
-        .title = title_of(explained),
+        .title = text_at(ceiling, "title"),
         .reason = text_at(explained, "reason"),
-        .ips = ceiling_of(explained),
+        .ips = number_at(ceiling, "ips"),
         .reached = number_at(explained, "reached"),
         .remedy = text_at(json_object_get(explained, "remedy"), "advice"),
         .nearer = json_is_false(json_object_get(json_object_get(explained, "remedy"), "lifts")),
