@@ -9,7 +9,9 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 
 #include "common/status.h"
 
@@ -26,3 +28,16 @@ enum status path_find(enum path_kind kind, const char *name, char *out, size_t s
 
 /* The last name of a path, without its directory; points into the path. */
 const char *path_file_name(const char *path);
+
+/* Whether two of what stat() and the like give are of one file. */
+static inline bool same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Whether two paths lead to one file, also by way of links. False where either leads to none. */
+static inline bool same_file_at(const char *path, const char *other)
+{
+    struct stat a, b;
+    return stat(path, &a) == 0 && stat(other, &b) == 0 && same_file(&a, &b);
+}

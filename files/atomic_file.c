@@ -204,15 +204,10 @@ static bool look_at(const char *path, struct stat *out)
     return seen;
 }
 
-static bool is_same(const struct stat *a, const struct stat *b)
-{
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
 static bool is_at(const char *path, const struct stat *file)
 {
     struct stat now;
-    return look_at(path, &now) && is_same(&now, file);
+    return look_at(path, &now) && same_file(&now, file);
 }
 
 /* Whether the rename did what it should, whatever it answered. */
@@ -221,12 +216,12 @@ static enum status verify(const char *from, const char *to, const struct stat *b
     struct stat now;
     bool old_is_there = is_at(from, before);
     bool new_is_there = look_at(to, &now);
-    if (!new_is_there || (error && !is_same(&now, before)))
+    if (!new_is_there || (error && !same_file(&now, before)))
         return status_set(
             STATUS_SYSTEM, "'%s' cannot be renamed to '%s': %s; the file is under %s name", from,
             to, error ? strerror(error) : "the file system reported success, but did nothing",
             old_is_there ? "its old" : "neither");
-    if (!is_same(&now, before) || now.st_size != before->st_size)
+    if (!same_file(&now, before) || now.st_size != before->st_size)
         return status_set(STATUS_SYSTEM,
                           "'%s' is not what '%s' was renamed to be (%lld bytes of %lld): write to "
                           "another file system",

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/descriptor.h"
+#include "common/paths.h"
 #include "files/atomic_file.h"
 
 #define TRIES 100
@@ -47,8 +48,7 @@ static enum status take(int fd, const char *path, struct results_writer *out)
 static bool is_at_path(int fd, const char *path)
 {
     struct stat open_file, named;
-    return fstat(fd, &open_file) == 0 && stat(path, &named) == 0 &&
-           open_file.st_dev == named.st_dev && open_file.st_ino == named.st_ino;
+    return fstat(fd, &open_file) == 0 && stat(path, &named) == 0 && same_file(&open_file, &named);
 }
 
 enum status results_check_new(const char *path, const char *advice)

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/paths.h"
 #include "common/remove_tree.h"
 
 #include "files/atomic_file.h"
@@ -59,7 +60,7 @@ static bool is_same_file(int directory, const char *name, int fd)
 {
     struct stat opened, found;
     return fstat(fd, &opened) == 0 && fstatat(directory, name, &found, AT_SYMLINK_NOFOLLOW) == 0 &&
-           opened.st_dev == found.st_dev && opened.st_ino == found.st_ino;
+           same_file(&opened, &found);
 }
 
 /* The lock file, locked; -1 with errno set. */
@@ -475,14 +476,6 @@ static void visit_kept(int base, const char *name, void *argument)
     close(fd);
 }
 
-/* Also by way of links, and of slashes at the end. */
-static bool is_same_place(const char *one, const char *other)
-{
-    struct stat first, second;
-    return stat(one, &first) == 0 && stat(other, &second) == 0 && first.st_dev == second.st_dev &&
-           first.st_ino == second.st_ino;
-}
-
 void mps_directory_find_kept(char (*paths)[MPS_DIRECTORY_MOST + 1], size_t capacity, size_t *count)
 {
     const char *bases[MPS_DIRECTORY_BASES];
@@ -491,7 +484,7 @@ void mps_directory_find_kept(char (*paths)[MPS_DIRECTORY_MOST + 1], size_t capac
     for (size_t i = 0; i < places; i++) {
         bool again = false;
         for (size_t j = 0; j < i; j++)
-            again |= is_same_place(bases[i], bases[j]);
+            again |= same_file_at(bases[i], bases[j]);
         kept.base = bases[i];
         if (!again)
             visit_ours(bases[i], visit_kept, &kept);

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "common/json.h"
+#include "common/paths.h"
 #include "common/shell_word.h"
 #include "statistics/histogram.h"
 #include "common/text.h"
@@ -321,13 +321,6 @@ static void differ_quota(json_t *lines, const json_t *base, const json_t *change
     json_decref(shown[1]);
 }
 
-static bool is_one_file(const char *path, const char *other)
-{
-    struct stat one, two;
-    return stat(path, &one) == 0 && stat(other, &two) == 0 && one.st_dev == two.st_dev &&
-           one.st_ino == two.st_ino;
-}
-
 /* What speaks against laying the two files beside each other, the gravest first. */
 static json_t *header_differences(const struct comparison *comparison)
 {
@@ -397,7 +390,7 @@ enum status comparison_make(const char *base_path, const char *change_path, doub
                                     .change_path = change_path,
                                     .threshold = threshold,
                                     .holm = holm,
-                                    .one_file = is_one_file(base_path, change_path)};
+                                    .one_file = same_file_at(base_path, change_path)};
     enum status status = results_load(base_path, fields_of_comparisons, &comparison.base);
     if (status == STATUS_OK)
         status = results_load(change_path, fields_of_comparisons, &comparison.change);

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/paths.h"
 #include "files/atomic_file.h"
 #include "orchestrator/console/report.h"
 #include "orchestrator/plan/placeholders.h"
@@ -46,8 +47,7 @@ static enum status check_ours(const struct campaign *campaign)
     struct stat written, named;
     const char *path = campaign_output(campaign);
     if (campaign->writer.fd < 0 || fstat(campaign->writer.fd, &written) != 0 ||
-        stat(path, &named) != 0 ||
-        (written.st_dev == named.st_dev && written.st_ino == named.st_ino))
+        stat(path, &named) != 0 || same_file(&written, &named))
         return STATUS_OK;
     return status_set(
         STATUS_USAGE,
