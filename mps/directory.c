@@ -39,8 +39,7 @@ static bool has_our_name(const char *name)
  * known for what it is. Returns the name that it has then. */
 static const char *hide(int parent, const char *path, char hidden[PATH_MAX])
 {
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
+    const char *name = path_file_name(path);
     if (!has_our_name(name) || is_unfinished(name))
         return path;
     snprintf(hidden, PATH_MAX, "%.*s.%s", (int)(name - path), path, name);
@@ -98,14 +97,20 @@ static int make_lock(int directory)
     return fd;
 }
 
+/* What a directory of ours holds: folders, and files, of which the lock goes last. */
+static const char *const our_folders[] = {"mps", "log", "off"};
+static const char *const our_files[] = {"state", "state.new", "guard", "lock.new", "lock"};
+#define OUR_FOLDERS (sizeof our_folders / sizeof *our_folders)
+#define OUR_FILES (sizeof our_files / sizeof *our_files)
+
 static bool is_ours(const char *name)
 {
-    static const char *const names[] = {".",   "..",    "lock",  "mps",       "log",
-                                        "off", "state", "guard", "state.new", "lock.new"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return false;
+    bool ours = strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+    for (size_t i = 0; i < OUR_FOLDERS; i++)
+        ours |= strcmp(our_folders[i], name) == 0;
+    for (size_t i = 0; i < OUR_FILES; i++)
+        ours |= strcmp(our_files[i], name) == 0;
+    return ours;
 }
 
 enum content { CONTENT_NONE, CONTENT_OURS, CONTENT_OTHER };
@@ -495,14 +500,12 @@ void mps_directory_find_kept(char (*paths)[MPS_DIRECTORY_MOST + 1], size_t capac
 /* Everything in it; the directory itself is still there. */
 static int empty(int directory)
 {
-    static const char *const names[] = {"mps", "log", "off"};
-    static const char *const files[] = {"state", "state.new", "guard", "lock.new", "lock"};
     int result = 0;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (remove_tree_at(directory, names[i]) != 0)
+    for (size_t i = 0; i < OUR_FOLDERS; i++)
+        if (remove_tree_at(directory, our_folders[i]) != 0)
             result = -1;
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
-        if (unlinkat(directory, files[i], 0) != 0 && errno != ENOENT)
+    for (size_t i = 0; i < OUR_FILES; i++)
+        if (unlinkat(directory, our_files[i], 0) != 0 && errno != ENOENT)
             result = -1;
     return result;
 }
