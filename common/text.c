@@ -87,20 +87,12 @@ size_t text_columns(const char *text)
     return columns;
 }
 
-/* Bytes that a character has by its first one; 0 for a byte that begins none. */
-static size_t character_bytes(unsigned char first)
-{
-    return first < 0x80 ? 1 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 0;
-}
-
 void text_cut(char *text, size_t columns)
 {
-    while (*text && columns-- > 0) {
-        size_t bytes = character_bytes((unsigned char)*text);
-        if (bytes == 0 || strnlen(text, bytes) < bytes)
+    uint32_t code;
+    for (size_t bytes; columns > 0; columns--, text += bytes)
+        if ((bytes = text_character(text, strnlen(text, 4), &code)) == 0)
             break;
-        text += bytes;
-    }
     *text = '\0';
 }
 

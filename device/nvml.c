@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/text.h"
 #include "device/library.h"
 
 #define ROW(field, symbol, version, need, result, parameters)                                      \
@@ -236,21 +237,16 @@ const char *nvml_throttle_text(uint64_t reasons, char *text, size_t size)
         {NVML_THROTTLE_HW_POWER_BRAKE, "hw power brake"},
         {NVML_THROTTLE_DISPLAY_CLOCK, "display clock"},
     };
-    if (size == 0)
-        return text;
-    snprintf(text, size, "%s", reasons ? "" : "none");
+    struct text out = {.at = text, .size = size};
     uint64_t unnamed = reasons;
+    text_append(&out, "%s", reasons ? "" : "none");
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (!(reasons & names[i].bit))
             continue;
-        size_t used = strlen(text);
-        snprintf(text + used, size - used, "%s%s", used ? ", " : "", names[i].name);
+        text_append(&out, "%s%s", out.length ? ", " : "", names[i].name);
         unnamed &= ~names[i].bit;
     }
-    if (unnamed) {
-        size_t used = strlen(text);
-        snprintf(text + used, size - used, "%sother 0x%llx", used ? ", " : "",
-                 (unsigned long long)unnamed);
-    }
+    if (unnamed)
+        text_append(&out, "%sother 0x%llx", out.length ? ", " : "", (unsigned long long)unnamed);
     return text;
 }
