@@ -12,13 +12,11 @@
 #define MOST_DEVICES 16
 #define MOST_SERVERS 64
 
-#include "mps/reply.h"
-
-void mps_environment_inherited(const char **names, size_t capacity)
+void mps_environment_inherited(const char *names[MPS_INHERITED_MOST])
 {
-    static char storage[64][64];
+    static char storage[MPS_INHERITED_MOST - 1][64];
     size_t count = 0;
-    for (char **entry = environ; *entry && count + 1 < capacity && count < 64; entry++) {
+    for (char **entry = environ; *entry && count + 1 < MPS_INHERITED_MOST; entry++) {
         size_t length = strcspn(*entry, "=");
         if (strncmp(*entry, "CUDA_MPS_", 9) != 0 || length >= sizeof storage[0])
             continue;
@@ -50,7 +48,7 @@ bool mps_environment_make(const char *pipe_directory, const char *log_directory,
         fits &= length < (int)rows[i].size;
         out->set[count++] = text;
     }
-    mps_environment_inherited(out->unset, MPS_INHERITED_MOST);
+    mps_environment_inherited(out->unset);
     return fits;
 }
 

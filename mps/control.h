@@ -25,10 +25,10 @@ struct mps_control {
 #define MPS_GPUS_TEXT 768
 
 /* Names of the variables in this process's environment that change how MPS behaves: those that
- * start with CUDA_MPS_. At most capacity - 1, ended by NULL; the strings are copies in storage,
- * valid until the next call. For use by one thread. */
+ * start with CUDA_MPS_. Ended by NULL; the strings are copies in storage, valid until the next
+ * call. For use by one thread. */
 #define MPS_INHERITED_MOST 64
-void mps_environment_inherited(const char **names, size_t capacity);
+void mps_environment_inherited(const char *names[MPS_INHERITED_MOST]);
 
 /* What a process finds one daemon by, and no other: for child_environment_new(). It points into
  * itself, and to what mps_environment_inherited() stores. */

@@ -28,7 +28,7 @@ enum status gpu_environment_make(const struct session *session, const struct poi
 {
     char value[MPS_ENVIRONMENT_TEXT];
     *out = (struct gpu_environment){0};
-    mps_environment_inherited(out->unset, GPU_ENVIRONMENT_INHERITED);
+    mps_environment_inherited(out->unset);
     char emulation[EMULATION_TEXT];
     size_t unset = 0;
     while (out->unset[unset])

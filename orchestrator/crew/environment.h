@@ -14,8 +14,7 @@
 
 enum {
     GPU_ENVIRONMENT_SET = 16,
-    GPU_ENVIRONMENT_INHERITED = 64,
-    GPU_ENVIRONMENT_UNSET = GPU_ENVIRONMENT_INHERITED + 16,
+    GPU_ENVIRONMENT_UNSET = MPS_INHERITED_MOST + 16,
 };
 
 /* NAME=value texts to put in, and names to take out, both ended by NULL: for

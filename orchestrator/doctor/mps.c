@@ -12,7 +12,6 @@
 
 #define SERVER "nvidia-cuda-mps-server"
 #define VERSION_NS (10 * NS_PER_S)
-#define MOST_INHERITED 64
 
 /* The daemon starts the server that lies beside it. */
 static bool find_server(const char *control, char server[PATH_MAX])
@@ -97,11 +96,11 @@ static bool is_name(const char *name)
 
 void doctor_check_mps_environment(struct doctor *doctor)
 {
-    const char *names[MOST_INHERITED];
+    const char *names[MPS_INHERITED_MOST];
     char list[1024] = "", advice[1200], odd_text[64] = "";
     struct text text = {.at = list, .size = sizeof list};
     size_t odd = 0;
-    mps_environment_inherited(names, MOST_INHERITED);
+    mps_environment_inherited(names);
     for (const char **name = names; *name; name++) {
         if (is_name(*name))
             text_append(&text, " %s", *name);
