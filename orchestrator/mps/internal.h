@@ -3,9 +3,14 @@
  */
 #pragma once
 
+#include "common/clock.h"
 #include "mps/settings.h"
 #include "orchestrator/mps/mps.h"
 #include "orchestrator/session/session.h"
+
+/* How long a command waits for an answer of the daemon, and how many clients it takes. */
+#define ASK_NS (5 * NS_PER_S)
+#define ASK_CLIENTS 256
 
 /* Opens a session whose private daemon runs with the settings that the options name, and is ready;
  * signals are watched. On failure nothing is left. */

@@ -171,9 +171,9 @@ int mps_command_start(const struct invocation *invocation)
     if (status != STATUS_OK)
         return report(status);
     if (options_text(options, OPTION_MPS_STATIC))
-        status = mps_control_partitions(&mps_command_daemon(&session)->control,
-                                        clock_now_ns() + 5 * NS_PER_S, partitions,
-                                        MPS_SETTINGS_PARTITIONS, &count);
+        status =
+            mps_control_partitions(&mps_command_daemon(&session)->control, clock_now_ns() + ASK_NS,
+                                   partitions, MPS_SETTINGS_PARTITIONS, &count);
     if (status == STATUS_OK)
         status = mps_controller_detach(mps_command_daemon(&session), 0);
     if (status == STATUS_OK)
@@ -188,12 +188,12 @@ int mps_command_start(const struct invocation *invocation)
 static void list_clients(const struct mps_kept *kept)
 {
     char pipe_directory[MPS_DIRECTORY_MOST + 8];
-    struct mps_client_row rows[256];
+    struct mps_client_row rows[ASK_CLIENTS];
     size_t count = 0;
     snprintf(pipe_directory, sizeof pipe_directory, "%s/mps", kept->directory);
     const struct mps_control control = {.program = kept->state.control_program,
                                         .pipe_directory = pipe_directory};
-    if (mps_control_clients_table(&control, clock_now_ns() + 5 * NS_PER_S, rows, 256, &count) !=
+    if (mps_control_clients_table(&control, clock_now_ns() + ASK_NS, rows, ASK_CLIENTS, &count) !=
         STATUS_OK)
         return;
     for (size_t i = 0; i < count; i++)

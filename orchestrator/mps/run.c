@@ -124,10 +124,10 @@ static void print_proof(const struct session *session, pid_t child, const pid_t 
 /* Warns of processes that the command left on the GPU: they end with the daemon. */
 static void warn_of_rest(const struct session *session)
 {
-    pid_t clients[256];
+    pid_t clients[ASK_CLIENTS];
     size_t count = 0;
-    if (mps_control_clients(&mps_command_daemon(session)->control, clock_now_ns() + 5 * NS_PER_S,
-                            clients, 256, &count) != STATUS_OK ||
+    if (mps_control_clients(&mps_command_daemon(session)->control, clock_now_ns() + ASK_NS, clients,
+                            ASK_CLIENTS, &count) != STATUS_OK ||
         count == 0)
         return;
     fprintf(stderr,

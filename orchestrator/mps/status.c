@@ -18,8 +18,6 @@
 #include "orchestrator/mps/internal.h"
 #include "orchestrator/session/emulation.h"
 
-#define ASK_NS (5 * NS_PER_S)
-#define CLIENTS_MOST 256
 #define SERVERS_MOST 16
 #define STATE_UNKNOWN ((enum mps_server_state) - 1)
 
@@ -40,7 +38,7 @@ struct mps_status {
     pid_t server[SERVERS_MOST];
     enum mps_server_state state[SERVERS_MOST];
     size_t clients;
-    struct mps_client_row client[CLIENTS_MOST];
+    struct mps_client_row client[ASK_CLIENTS];
 };
 
 static bool has_socket(const char *directory)
@@ -123,7 +121,7 @@ static enum status ask(struct mps_status *status)
     }
     if (result == STATUS_OK && status->servers > 0)
         result = mps_control_clients_table(&status->control, deadline_ns, status->client,
-                                           CLIENTS_MOST, &status->clients);
+                                           ASK_CLIENTS, &status->clients);
     if (result == STATUS_OK)
         result = mps_settings_read(&status->control, MPS_SETTINGS_GPUS, deadline_ns + ASK_NS,
                                    &status->settings);
@@ -153,6 +151,13 @@ static void look(struct mps_status *status)
         add_problem(status, "%s", status_text());
 }
 
+/* The daemon has only the program's name: where /proc has no command, that is it. */
+static const char *client_command(const struct mps_client_row *client, char text[256])
+{
+    process_command(client->pid, text, 256);
+    return *text ? text : client->command;
+}
+
 static void print_clients(const struct mps_status *status)
 {
     struct columns table = {0};
@@ -166,13 +171,11 @@ static void print_clients(const struct mps_status *status)
     for (size_t i = 0; i < status->clients; i++) {
         const struct mps_client_row *client = &status->client[i];
         char command[256];
-        /* The daemon has only the program's name. */
-        process_command(client->pid, command, sizeof command);
         columns_cell(&table, "%d", (int)client->pid);
         columns_cell(&table, "%u", client->id);
         columns_cell(&table, "%d", (int)client->server);
         columns_cell(&table, "%s", client->device);
-        columns_cell(&table, "%s", *command ? command : client->command);
+        columns_cell(&table, "%s", client_command(client, command));
         columns_end_row(&table);
     }
     putchar('\n');
@@ -271,11 +274,10 @@ static void print_json(const struct mps_status *status)
     for (size_t i = 0; i < status->clients; i++) {
         const struct mps_client_row *client = &status->client[i];
         char command[256];
-        process_command(client->pid, command, sizeof command);
         json_array_append_new(clients, json_pack("{s:i, s:i, s:i, s:s, s:s}", "pid",
                                                  (int)client->pid, "id", (int)client->id, "server",
                                                  (int)client->server, "device", client->device,
-                                                 "command", *command ? command : client->command));
+                                                 "command", client_command(client, command)));
     }
     json_t *record =
         json_pack("{s:s, s:i, s:b, s:b, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "type",
