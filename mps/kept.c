@@ -95,7 +95,7 @@ out:
 
 static enum status find_only(char out[MPS_DIRECTORY_MOST + 1])
 {
-    static char paths[KEPT_MOST][MPS_DIRECTORY_MOST + 1];
+    char paths[KEPT_MOST][MPS_DIRECTORY_MOST + 1];
     char names[512];
     struct text list = {.at = names, .size = sizeof names};
     size_t count;

@@ -112,7 +112,7 @@ static void take_record(struct campaign *campaign, json_t *record, bool moved)
     const char *word = text_at(record, "status");
     size_t id = (size_t)integer_at(record, "id");
     size_t rounds = json_array_size(json_object_get(record, "rounds"));
-    bool measured = strcmp(word, "ok") == 0 || strcmp(word, "unconverged") == 0;
+    bool measured = point_status_is_measured(word);
     bool finished = (measured && rounds >= wanted) || strcmp(word, "infeasible") == 0;
     if (!finished && (measured || strcmp(word, "interrupted") == 0) && !moved) {
         json_decref(campaign->interrupted[id]);

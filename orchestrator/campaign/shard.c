@@ -123,11 +123,6 @@ enum status shard_from_options(const struct options *options, struct shard *out)
     return STATUS_OK;
 }
 
-static const char *purpose(const struct shard *shard)
-{
-    return shard->fleet ? "fleet" : "shard";
-}
-
 json_t *shard_json(const struct shard *shard, const uint32_t *owner, size_t points)
 {
     bool *own = calloc(points + 1, sizeof *own), *common = calloc(points + 1, sizeof *common);
@@ -141,7 +136,7 @@ json_t *shard_json(const struct shard *shard, const uint32_t *owner, size_t poin
     if (own_text && common_text)
         object =
             json_pack("{s:i, s:i, s:s, s:i, s:s, s:s}", "index", (int)shard->index, "count",
-                      (int)shard->count, "purpose", purpose(shard), "reference",
+                      (int)shard->count, "purpose", shard->fleet ? "fleet" : "shard", "reference",
                       (int)shard->reference, "points", own_text, "reference_points", common_text);
     free(own);
     free(common);

@@ -125,10 +125,14 @@ const char *point_cpus_text(double cpus, char text[POINT_CPUS_BYTES])
     return text;
 }
 
+bool point_status_is_measured(const char *status)
+{
+    return strcmp(status, "ok") == 0 || strcmp(status, "unconverged") == 0;
+}
+
 bool point_is_measured(const json_t *point)
 {
-    const char *status = text_at(point, "status");
-    return (strcmp(status, "ok") == 0 || strcmp(status, "unconverged") == 0) &&
+    return point_status_is_measured(text_at(point, "status")) &&
            number_at(point, "throughput_ips") >= 0;
 }
 

@@ -51,7 +51,10 @@ double point_joules(const json_t *point);
 #define POINT_CPUS_BYTES 32
 const char *point_cpus_text(double cpus, char text[POINT_CPUS_BYTES]);
 
-/* True with status ok or unconverged and a throughput that is finite and not negative. */
+/* A status that comes with a measurement: ok or unconverged. */
+bool point_status_is_measured(const char *status);
+
+/* True with such a status and a throughput that is finite and not negative. */
 bool point_is_measured(const json_t *point);
 
 /* True if it is measured, not 0, and no open loop, which does what is offered. */

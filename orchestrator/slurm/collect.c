@@ -1,8 +1,8 @@
 /* Merges what the shards of a run have measured. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "files/results_write.h"
 #include "orchestrator/console/report.h"
 #include "orchestrator/merge/merge.h"
 #include "orchestrator/slurm/internal.h"
@@ -60,7 +60,6 @@ static int merge(const struct slurm_run *run, const struct slurm_shard *shards, 
                  const char *format)
 {
     char usual[PATH_MAX], hint[SLURM_HINT_BYTES];
-    struct stat info;
     struct options options;
     size_t count = 0;
     const char **paths = calloc(run->shards, sizeof *paths);
@@ -76,8 +75,8 @@ static int merge(const struct slurm_run *run, const struct slurm_shard *shards, 
     if (count == 0)
         status = status_set(STATUS_USAGE, "'%s' has no results yet: %s", run->directory,
                             slurm_hint(run->directory, "status", hint));
-    if (status == STATUS_OK && output && lstat(output, &info) == 0)
-        status = status_set(STATUS_USAGE, "'%s' exists: give another name", output);
+    if (status == STATUS_OK && output)
+        status = results_check_new(output, "another name");
     if (status == STATUS_OK && !output)
         status = slurm_run_path(run, usual, "all.jsonl");
     if (status == STATUS_OK)

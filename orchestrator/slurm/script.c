@@ -9,8 +9,6 @@
 #include "files/template.h"
 #include "orchestrator/slurm/internal.h"
 
-extern char **environ;
-
 static const struct template_quoting quotings[] = {{"shell", shell_word_quote}, {NULL, NULL}};
 
 /* Whether a task needs the variable as it was where the run was submitted: a node may have another

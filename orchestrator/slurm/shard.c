@@ -5,6 +5,7 @@
 #include "files/results_record.h"
 #include "common/text.h"
 #include "orchestrator/results/number_ranges.h"
+#include "orchestrator/results/point.h"
 #include "orchestrator/slurm/internal.h"
 
 /* Of the end of a log: enough for its last error. */
@@ -42,9 +43,8 @@ static enum status take_header(struct reading *reading, const json_t *header)
     reading->plan = (size_t)plan;
     const json_t *part = json_object_get(header, "shard");
     const char *own = json_string_value(json_object_get(part, "points"));
-    if (own && number_ranges_read(own, reading->plan, NULL, &shard->points))
-        return STATUS_OK;
-    shard->points = reading->plan;
+    if (!own || !number_ranges_read(own, reading->plan, NULL, &shard->points))
+        shard->points = reading->plan;
     return STATUS_OK;
 }
 
@@ -54,8 +54,7 @@ static void take_point(struct reading *reading, const json_t *point)
     const char *word = json_string_value(json_object_get(point, "status"));
     if (!word || id < 0 || (size_t)id >= reading->plan)
         return;
-    bool done = strcmp(word, "ok") == 0 || strcmp(word, "unconverged") == 0 ||
-                strcmp(word, "infeasible") == 0;
+    bool done = point_status_is_measured(word) || strcmp(word, "infeasible") == 0;
     done &= !json_object_get(point, "rounds_left");
     reading->seen[id] = done ? POINT_DONE : strcmp(word, "failed") == 0 ? POINT_FAILED : POINT_NONE;
 }
