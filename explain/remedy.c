@@ -12,8 +12,6 @@
 /* As `mpsweep doctor --limits` found them on an H200: 48 clients with 2 queues, 3 with 32. */
 #define CLIENTS_USUAL 48
 #define QUEUES_USUAL 96
-#define QUEUES_MOST 32
-#define QUEUES_MPS 2
 #define THREADS_MOST 128
 #define STREAMS_MOST 256
 
@@ -86,7 +84,8 @@ static void widen(struct explain_point *point, const struct budget *budget)
     while (point->launch == LAUNCH_STREAM && point->connections < ceiling_streams(point) &&
            point->connections < QUEUES_MOST) {
         struct explain_point wider = *point;
-        wider.connections = point->connections < QUEUES_MPS ? QUEUES_MPS : 2 * point->connections;
+        wider.connections =
+            point->connections < QUEUES_OF_CLIENT ? QUEUES_OF_CLIENT : 2 * point->connections;
         if (wider.connections > QUEUES_MOST)
             wider.connections = QUEUES_MOST;
         if (!fits(&wider, budget))
@@ -186,7 +185,7 @@ static bool spread(struct explain_point *point, unsigned threads, const struct b
     point->mps = true;
     point->processes = workers / threads;
     point->threads = threads;
-    point->connections = QUEUES_MPS;
+    point->connections = QUEUES_OF_CLIENT;
     point->percentage_count = 0;
     return fits(point, budget);
 }
@@ -205,13 +204,13 @@ static bool apply(enum remedy_kind kind, struct explain_point *point,
         return point->connections != before.connections;
     case REMEDY_MPS:
         point->mps = true;
-        point->connections = QUEUES_MPS;
+        point->connections = QUEUES_OF_CLIENT;
         widen(point, budget);
         return fits(point, budget);
     case REMEDY_PROCESSES:
         return point->threads > 1 && spread(point, 1, budget);
     case REMEDY_HYBRID:
-        return point->threads > QUEUES_MPS && spread(point, QUEUES_MPS, budget);
+        return point->threads > QUEUES_OF_CLIENT && spread(point, QUEUES_OF_CLIENT, budget);
     case REMEDY_GRAPH:
         point->launch = LAUNCH_GRAPH;
         point->sync = SYNC_STREAM;
@@ -302,7 +301,7 @@ static void write_options(const struct explain_point *before, struct remedy *rem
                     layout_text(explain_layout(after), after->processes, after->threads, layout));
     if (streams_of(after) != streams_of(before))
         text_append(&text, "--streams %u ", streams_of(after));
-    if (after->connections != (after->mps != before->mps ? QUEUES_MPS : before->connections))
+    if (after->connections != (after->mps != before->mps ? QUEUES_OF_CLIENT : before->connections))
         text_append(&text, "--connections %u ", after->connections);
     if (after->launch != before->launch)
         text_append(&text, "--launch graph ");

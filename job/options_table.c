@@ -164,7 +164,7 @@ const struct option_row option_table[OPTION_COUNT] = {
                  .heading = "launch %s",
                  .offer = "stream,graph"}},
     {OPTION_CONNECTIONS, "connections", 'c', OPTION_KIND_INTEGER, OPTION_AXIS | OPTION_USUAL, SWEEP,
-     CHOICES({"default"}), 1, 32, "default", "default|N", WHAT,
+     CHOICES({"default"}), 1, QUEUES_MOST, "default", "default|N", WHAT,
      "Hardware queues of each process (CUDA_DEVICE_MAX_CONNECTIONS). The driver's default is 8,\n"
      "and 2 for an MPS client.",
      .setting = {.type = SETTING_QUEUES,

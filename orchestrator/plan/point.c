@@ -2,9 +2,6 @@
 
 #include "common/clock.h"
 
-#define DEFAULT_CONNECTIONS 8
-#define DEFAULT_CONNECTIONS_MPS 2
-
 bool point_over_mps(const struct point *point)
 {
     return layout_over_mps(point->layout);
@@ -107,7 +104,7 @@ unsigned point_connections(const struct point *point)
 {
     if (point->connections)
         return point->connections;
-    return point_over_mps(point) ? DEFAULT_CONNECTIONS_MPS : DEFAULT_CONNECTIONS;
+    return point_over_mps(point) ? QUEUES_OF_CLIENT : QUEUES_OF_PROCESS;
 }
 
 const char *point_workload(const struct point *point)

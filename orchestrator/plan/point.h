@@ -47,8 +47,7 @@ unsigned point_daemons(const struct point *point);
  * STATUS_USAGE names what is wrong. */
 enum status point_check_stagger(const struct point *point, uint64_t window_ns);
 
-/* Queues that a process has: the setting, or the driver's default (CUDA programming guide, and
- * the MPS guide for clients). */
+/* Queues that a process has: the setting, or the driver's default. */
 unsigned point_connections(const struct point *point);
 
 /* Its workload's word. */

@@ -20,10 +20,6 @@ static const unsigned stream_steps[] = {2, 4, 8, 16, 24, 32, 48, 64, 80, 96, 112
 #define SLICED_MOST 4
 #define SLICED_THREADS_MOST 16
 
-#define QUEUES 8
-#define QUEUES_MPS 2
-#define QUEUES_MOST 32
-
 #define SIZES 12
 
 struct sizes {
@@ -88,7 +84,7 @@ static unsigned power_of_two_from(unsigned value)
 static const char *connections_for(bool mps, unsigned threads, char *out, size_t size)
 {
     struct text text = {.at = out, .size = size};
-    unsigned usual = mps ? QUEUES_MPS : QUEUES;
+    unsigned usual = mps ? QUEUES_OF_CLIENT : QUEUES_OF_PROCESS;
     unsigned all = smaller(power_of_two_from(threads), QUEUES_MOST);
     text_append(&text, "default");
     if (all / 2 > usual)
@@ -120,24 +116,34 @@ static enum status offer_values(const struct job *job, struct options *options)
     return status;
 }
 
+/* A section of one layout; *options are its own. */
+static enum status begin_layout(struct job *job, const struct job_section *like,
+                                const struct layout_size *size, struct options **options)
+{
+    char text[LAYOUT_TEXT_BYTES];
+    enum status status = tune_section_add(job, like, options);
+    if (status == STATUS_OK)
+        status = tune_option_set(*options, OPTION_LAYOUT,
+                                 layout_text(size->kind, size->processes, size->threads, text));
+    if (status == STATUS_OK)
+        status =
+            offer(*options, OPTION_ACTIVE_THREAD_PERCENTAGE,
+                  percentages_for(layout_over_mps(size->kind), size->processes, text, sizeof text));
+    return status;
+}
+
 /* A section of one layout, with the other axes that go with it. */
 static enum status add_layout(struct job *job, const struct job_section *like,
                               const struct layout_size *size)
 {
-    char layout[LAYOUT_TEXT_BYTES], text[64];
+    char text[64];
     struct options *options;
     bool mps = layout_over_mps(size->kind);
     /* Threads of a server's layout are those that ask it: how many use the GPU is not known. */
     unsigned users = options_switch(&like->options, OPTION_SERVER) ? 1 : size->threads;
-    enum status status = tune_section_add(job, like, &options);
-    if (status == STATUS_OK)
-        status = tune_option_set(options, OPTION_LAYOUT,
-                                 layout_text(size->kind, size->processes, size->threads, layout));
+    enum status status = begin_layout(job, like, size, &options);
     if (status == STATUS_OK)
         status = offer(options, OPTION_CONNECTIONS, connections_for(mps, users, text, sizeof text));
-    if (status == STATUS_OK)
-        status = offer(options, OPTION_ACTIVE_THREAD_PERCENTAGE,
-                       percentages_for(mps, size->processes, text, sizeof text));
     if (status == STATUS_OK)
         status = offer_values(job, options);
     return status;
@@ -164,14 +170,11 @@ static enum status add_polling_layout(struct job *job, const struct job_section 
                                       const struct layout_size *size, unsigned streams,
                                       enum work_launch launch)
 {
-    char layout[LAYOUT_TEXT_BYTES], text[64];
+    char text[64];
     struct options *options;
     bool graph = launch == LAUNCH_GRAPH;
     unsigned slots = size->threads * streams;
-    enum status status = tune_section_add(job, like, &options);
-    if (status == STATUS_OK)
-        status = tune_option_set(options, OPTION_LAYOUT,
-                                 layout_text(size->kind, size->processes, size->threads, layout));
+    enum status status = begin_layout(job, like, size, &options);
     snprintf(text, sizeof text, "%u", streams);
     if (status == STATUS_OK)
         status = tune_option_set(options, OPTION_STREAMS, text);
@@ -186,9 +189,6 @@ static enum status add_polling_layout(struct job *job, const struct job_section 
     bool mps = layout_over_mps(size->kind);
     if (status == STATUS_OK && !graph)
         status = offer(options, OPTION_CONNECTIONS, connections_for(mps, slots, text, sizeof text));
-    if (status == STATUS_OK)
-        status = offer(options, OPTION_ACTIVE_THREAD_PERCENTAGE,
-                       percentages_for(mps, size->processes, text, sizeof text));
     return status;
 }
 
@@ -220,18 +220,20 @@ static enum status add_polling(struct job *job, const struct job_section *like,
 static enum status add_sizes(struct job *job, const struct job_section *like, bool mps,
                              const struct tune_bounds *bounds)
 {
-    struct sizes processes, threads;
-    make_sizes(smaller(mps ? bounds->clients : bounds->processes, bounds->room), &processes);
-    make_sizes(smaller(bounds->threads, bounds->room), &threads);
+    struct sizes process_sizes, thread_sizes;
+    make_sizes(smaller(mps ? bounds->clients : bounds->processes, bounds->room), &process_sizes);
+    make_sizes(smaller(bounds->threads, bounds->room), &thread_sizes);
     enum status status = STATUS_OK;
-    for (unsigned p = 0; p < processes.count; p++) {
-        for (unsigned t = 0; t < threads.count && status == STATUS_OK; t++) {
-            unsigned P = processes.of[p], T = threads.of[t];
-            enum layout_kind kind = layout_of(P, T, mps);
-            bool beyond = (P * T > bounds->workers && P > 1 && T > 1) || P * T > bounds->room;
-            bool vain =
-                kind == LAYOUT_HYBRID_TIMESLICED && (P > SLICED_MOST || T > SLICED_THREADS_MOST);
-            const struct layout_size size = {kind, P, T};
+    for (unsigned p = 0; p < process_sizes.count; p++) {
+        for (unsigned t = 0; t < thread_sizes.count && status == STATUS_OK; t++) {
+            unsigned processes = process_sizes.of[p], threads = thread_sizes.of[t];
+            unsigned workers = processes * threads;
+            const struct layout_size size = {layout_of(processes, threads, mps), processes,
+                                             threads};
+            bool beyond = (workers > bounds->workers && processes > 1 && threads > 1) ||
+                          workers > bounds->room;
+            bool vain = size.kind == LAYOUT_HYBRID_TIMESLICED &&
+                        (processes > SLICED_MOST || threads > SLICED_THREADS_MOST);
             if (!beyond && !vain)
                 status = add_layout(job, like, &size);
             if (!beyond && !vain && status == STATUS_OK)
