@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/json.h"
 #include "job/work.h"
 
 static const char *const workloads[] = {
@@ -285,11 +286,11 @@ static enum status read_fields(const json_t *json, const struct field *fields, s
 static enum status read_work(const json_t *json, struct work *out)
 {
     const json_t *work = json_object_get(json, "work");
-    const char *workload = json_string_value(json_object_get(work, "workload"));
+    const char *workload = text_at(work, "workload");
     unsigned kind = 0;
-    while (workload != NULL && kind < COUNT_OF(workloads) && strcmp(workload, workloads[kind]) != 0)
+    while (kind < COUNT_OF(workloads) && strcmp(workload, workloads[kind]) != 0)
         kind++;
-    if (workload == NULL || kind == COUNT_OF(workloads))
+    if (kind == COUNT_OF(workloads))
         return status_set(STATUS_USAGE, "a calibration's 'workload' is missing or unknown");
     out->workload = kind;
     enum status status = read_fields(work, of_work, COUNT_OF(of_work), out);
@@ -308,12 +309,11 @@ static enum status read_run(const json_t *json, struct calibration_run *out)
 {
     enum status status = read_fields(json, of_run, COUNT_OF(of_run), out);
     for (size_t i = 0; i < COUNT_OF(words_of_run) && status == STATUS_OK; i++) {
-        const char *word = json_string_value(json_object_get(json, words_of_run[i].name));
+        const char *word = text_at(json, words_of_run[i].name);
         uint32_t value = 0;
-        while (word && value < words_of_run[i].count &&
-               strcmp(word, words_of_run[i].words[value]) != 0)
+        while (value < words_of_run[i].count && strcmp(word, words_of_run[i].words[value]) != 0)
             value++;
-        if (!word || value == words_of_run[i].count)
+        if (value == words_of_run[i].count)
             return status_set(STATUS_USAGE, "a calibration's '%s' of a run is missing or unknown",
                               words_of_run[i].name);
         *(uint32_t *)((char *)out + words_of_run[i].at) = value;

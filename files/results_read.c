@@ -275,7 +275,7 @@ bool results_are_of_tune(const struct results *results)
 
 size_t results_missing_points(const struct results *results)
 {
-    json_int_t planned = json_integer_value(json_object_get(results->header, "plan"));
+    json_int_t planned = integer_at(results->header, "plan");
     size_t count = json_array_size(results->points);
     bool part = results_are_of_tune(results) || json_object_get(results->header, "shard");
     return !part && planned > (json_int_t)count ? (size_t)planned - count : 0;

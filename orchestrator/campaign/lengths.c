@@ -6,6 +6,7 @@
 
 #include "common/child.h"
 #include "common/clock.h"
+#include "common/json.h"
 #include "common/text.h"
 #include "orchestrator/campaign/internal.h"
 #include "orchestrator/crew/environment.h"
@@ -48,12 +49,12 @@ static const char *amount_name(const struct workload_step *step)
 /* Whether an entry is this step's; it comes from a file, and may be anything. */
 static bool entry_tells(const json_t *entry, const struct workload_step *step, uint64_t *amount)
 {
-    const char *bound = json_string_value(json_object_get(entry, "bound"));
-    json_int_t found = json_integer_value(json_object_get(entry, amount_name(step)));
+    const char *bound = text_at(entry, "bound");
+    json_int_t found = integer_at(entry, amount_name(step));
     double asked_us = json_number_value(json_object_get(entry, "asked_us"));
-    if (!bound || strcmp(bound, step->kind == STEP_MEMORY ? "memory" : "compute") != 0 ||
-        json_integer_value(json_object_get(entry, "blocks")) != (json_int_t)step->blocks ||
-        json_integer_value(json_object_get(entry, "threads")) != (json_int_t)step->threads ||
+    if (strcmp(bound, step->kind == STEP_MEMORY ? "memory" : "compute") != 0 ||
+        integer_at(entry, "blocks") != (json_int_t)step->blocks ||
+        integer_at(entry, "threads") != (json_int_t)step->threads ||
         fabs(asked_us * 1e3 - (double)step->asked_ns) > 0.5 || found <= 0 ||
         (step->kind == STEP_COMPUTE && found > INT32_MAX))
         return false;
@@ -219,7 +220,7 @@ static json_t *of_gpu(const json_t *entry, unsigned gpu)
     size_t index;
     json_array_foreach(others, index, other)
     {
-        if (json_integer_value(json_object_get(other, "gpu")) == (json_int_t)gpu)
+        if (integer_at(other, "gpu") == (json_int_t)gpu)
             return other;
     }
     return NULL;

@@ -151,9 +151,8 @@ static const json_t *find_instead(const struct programs *programs, const json_t 
  * shows nothing as long as each has one. */
 static bool may_spin(const struct programs *programs, const json_t *point)
 {
-    const char *schedule = json_string_value(json_object_get(point, "schedule"));
     double threads = number(point, "processes") * number(point, "threads");
-    return !programs->has_command && (!schedule || strcmp(schedule, "block") != 0) &&
+    return !programs->has_command && strcmp(text_at(point, "schedule"), "block") != 0 &&
            threads <= programs->cpus;
 }
 
@@ -263,11 +262,10 @@ static void print_limit(FILE *out, const struct programs *programs, const struct
 static void print_finding(FILE *out, const struct programs *programs, const struct finding *found)
 {
     char name[TABLE_LABEL], ips[32];
-    const char *iteration =
-        json_string_value(json_object_get(json_object_get(found->point, "observed"), "iteration"));
+    const char *iteration = text_at(json_object_get(found->point, "observed"), "iteration");
     fprintf(out, "%s: %s iterations/s%s%s\n", table_label(found->point, &programs->varying, name),
             text_number(ips_of(found->point), ips, sizeof ips),
-            iteration ? "; an iteration is " : "", iteration ? iteration : "");
+            *iteration ? "; an iteration is " : "", iteration);
     print_host(out, found);
     if (found->limit == LIMIT_UNKNOWN)
         return;

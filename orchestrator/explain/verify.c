@@ -118,11 +118,10 @@ static json_t *test_json(const struct test *test)
     bool failed = *test->error != '\0';
     json_t *record = json_pack(
         "{s:s, s:I, s:s, s:s, s:s, s:f, s:f, s:f, s:s, s:f}", "type", "verification", "point",
-        json_integer_value(json_object_get(point->record, "id")), "limited_by",
-        ceiling_name(point->binding.kind), "remedy", remedy_name(point->remedy.kind), "options",
-        point->remedy.options, "baseline_predicted_ips", point->predicted.ips, "predicted_ips",
-        point->remedy.predicted_ips, "predicted_gain", point->remedy.gain, "verdict",
-        verdict_of(test, gain, ci95_rel), "seconds", test->seconds);
+        integer_at(point->record, "id"), "limited_by", ceiling_name(point->binding.kind), "remedy",
+        remedy_name(point->remedy.kind), "options", point->remedy.options, "baseline_predicted_ips",
+        point->predicted.ips, "predicted_ips", point->remedy.predicted_ips, "predicted_gain",
+        point->remedy.gain, "verdict", verdict_of(test, gain, ci95_rel), "seconds", test->seconds);
     char what[EXPLAIN_NAME_TEXT];
     json_object_set_new(record, "what", json_string(explain_gpus_name(point, what)));
     json_object_set_new(record, "error", failed ? json_text(test->error) : json_null());
@@ -190,8 +189,7 @@ enum status explain_verify(const struct explain_set *set, const struct verify_re
 
 static bool is_confirmed(const json_t *record)
 {
-    const char *verdict = json_string_value(json_object_get(record, "verdict"));
-    return verdict && strcmp(verdict, "confirmed") == 0;
+    return strcmp(text_at(record, "verdict"), "confirmed") == 0;
 }
 
 bool explain_verify_all_confirmed(const json_t *records)

@@ -188,7 +188,7 @@ static char *absent_shards(const struct merge *merge)
     size_t count = 0;
     for (size_t i = 0; i < merge->file_count; i++) {
         const json_t *shard = json_object_get(merge->files[i].header, "shard");
-        json_int_t of = json_integer_value(json_object_get(shard, "count"));
+        json_int_t of = integer_at(shard, "count");
         if (of > (json_int_t)count && of <= MERGE_MOST_SOURCES)
             count = (size_t)of;
     }

@@ -291,7 +291,7 @@ static enum status read_lines(struct merge *merge, size_t number)
 json_int_t merge_shard_index(const json_t *header)
 {
     const json_t *shard = json_object_get(header, "shard");
-    return shard ? json_integer_value(json_object_get(shard, "index")) : -1;
+    return shard ? integer_at(shard, "index") : -1;
 }
 
 /* The output does not depend on the order in which a shell lists the files. */

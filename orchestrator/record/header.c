@@ -269,15 +269,15 @@ bool record_options_differ(const json_t *header, const struct job *job, struct t
 
 bool record_header_is_of(const json_t *header, const struct job *job, const struct plan *plan)
 {
-    const char *id = json_string_value(json_object_get(header, "plan_id"));
+    const char *id = text_at(header, "plan_id");
     char was[STATUS_TEXT_BYTES], is[STATUS_TEXT_BYTES];
     /* The first version's ids are digits alone, and cannot be made again. */
-    if (!id || strchr(id, ':'))
-        return id && strcmp(id, plan->id) == 0;
+    if (!*id || strchr(id, ':'))
+        return strcmp(id, plan->id) == 0;
     json_t *today = json_object();
     record_add_workloads(today, job);
     const json_t *workloads = json_object_get(today, "workloads");
-    bool same = json_integer_value(json_object_get(header, "plan")) == (json_int_t)plan->count &&
+    bool same = integer_at(header, "plan") == (json_int_t)plan->count &&
                 json_object_size(json_object_get(header, "options")) == job->count &&
                 (!workloads || json_equal(workloads, json_object_get(header, "workloads"))) &&
                 !record_options_differ(header, job, &(struct text){.at = was, .size = sizeof was},
@@ -292,7 +292,7 @@ json_t *record_footer(int exit_status, const char *what, const json_t *records, 
     json_t *counts = json_object();
     for (size_t i = 0; counts && i < json_array_size(records); i++) {
         const char *value = text_at(json_array_get(records, i), field);
-        json_int_t count = json_integer_value(json_object_get(counts, value));
+        json_int_t count = integer_at(counts, value);
         json_object_set_new(counts, value, json_integer(count + 1));
     }
     return json_pack("{s:s, s:i, s:o, s:f}", "type", "footer", "status", exit_status, what, counts,

@@ -188,7 +188,7 @@ char *settings_key(const json_t *point, uint64_t ignored)
 static enum status bad_field(const json_t *record, const char *key)
 {
     return status_set(STATUS_USAGE, "point %lld: '%s' is missing or invalid",
-                      (long long)json_integer_value(json_object_get(record, "id")), key);
+                      (long long)integer_at(record, "id"), key);
 }
 
 static bool in_bounds(const struct option_row *row, const json_t *value)
@@ -267,10 +267,8 @@ static enum status read_layout(const json_t *record, struct point *out)
 static void set_workload(const json_t *record, struct point *out)
 {
     static const struct option_row *const row = &option_table[OPTION_WORKLOAD];
-    const char *word = json_string_value(json_object_get(record, "workload"));
     bool delay = json_object_get(record, "delay_cycles");
-    if (!word)
-        word = delay ? "delay" : row->initial;
+    const char *word = text_or(record, "workload", delay ? "delay" : row->initial);
     bool builtin = strcmp(word, row->initial) == 0;
     out->workload = word;
     out->work.workload = builtin                              ? WORKLOAD_CHAIN
@@ -284,19 +282,17 @@ static enum status read_rate(const json_t *record, struct point *out)
 {
     const json_t *rate = json_object_get(record, "rate");
     const json_t *goal = json_object_get(rate, "goal");
-    const char *arrival = json_string_value(json_object_get(rate, "arrival"));
-    const char *percentile = json_string_value(json_object_get(goal, "percentile"));
     int64_t number;
     if (!rate)
         return STATUS_OK;
-    if (!arrival || !option_number(&option_table[OPTION_ARRIVAL], arrival, &number) ||
+    if (!option_number(&option_table[OPTION_ARRIVAL], text_at(rate, "arrival"), &number) ||
         !option_word(&option_table[OPTION_ARRIVAL], number))
         return bad_field(record, "rate");
     out->work.arrival = (uint32_t)number;
     if (goal) {
         if (!(number_at(goal, "us") > 0))
             return bad_field(record, "rate");
-        out->goal.permille = percentile ? rate_permille(percentile) : 0;
+        out->goal.permille = rate_permille(text_at(goal, "percentile"));
         out->goal.latency_ns = (uint64_t)llround(number_at(goal, "us") * 1e3);
     } else {
         double offered = number_at(rate, "offered_ips") * RATE_UNITS;

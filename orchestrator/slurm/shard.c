@@ -31,7 +31,7 @@ static void copy_text(char *out, size_t size, const json_t *object, const char *
 static enum status take_header(struct reading *reading, const json_t *header)
 {
     struct slurm_shard *shard = reading->shard;
-    json_int_t plan = json_integer_value(json_object_get(header, "plan"));
+    json_int_t plan = integer_at(header, "plan");
     copy_text(shard->node, sizeof shard->node, header, "host");
     copy_text(shard->node, sizeof shard->node, header, "slurm_node");
     copy_text(shard->plan_id, sizeof shard->plan_id, header, "plan_id");
@@ -50,7 +50,7 @@ static enum status take_header(struct reading *reading, const json_t *header)
 
 static void take_point(struct reading *reading, const json_t *point)
 {
-    json_int_t id = json_integer_value(json_object_get(point, "id"));
+    json_int_t id = integer_at(point, "id");
     const char *word = json_string_value(json_object_get(point, "status"));
     if (!word || id < 0 || (size_t)id >= reading->plan)
         return;

@@ -147,8 +147,7 @@ void tune_take_over(struct tune *tune)
         const json_t *record = tune->campaign.records[i];
         if (!record || tune->campaign.beyond[i])
             continue;
-        unsigned order =
-            (unsigned)json_integer_value(json_object_get(json_object_get(record, "tune"), "order"));
+        unsigned order = (unsigned)integer_at(json_object_get(record, "tune"), "order");
         tune->order = order > tune->order ? order : tune->order;
         if (tune->space.gpus > 1 && i >= tune->space.candidates)
             continue;
