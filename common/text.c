@@ -108,6 +108,26 @@ const char *text_duration(double seconds, char *out, size_t size)
     return out;
 }
 
+bool text_time_ns(const char *text, double *ns)
+{
+    static const struct {
+        const char *name;
+        double ns;
+    } units[] = {{"ns", 1.0}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}};
+    char *end;
+    /* strtod also takes unwanted forms: 0x1p3, nan. */
+    size_t length = strspn(text, "0123456789.");
+    double value = strtod(text, &end);
+    if (length == 0 || end != text + length)
+        return false;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcmp(end, units[i].name) == 0) {
+            *ns = value * units[i].ns;
+            return true;
+        }
+    return false;
+}
+
 bool text_size_shift(const char *unit, unsigned *shift)
 {
     static const char units[] = "KMGT";

@@ -54,6 +54,10 @@ size_t text_columns(const char *text);
  * of a character that an earlier cut has left incomplete. */
 void text_cut(char *text, size_t columns);
 
+/* A time with its unit, as "1.5ms": decimal digits, then ns, us, ms, s, m or h. False: the text is
+ * not one; *ns is left alone. */
+bool text_time_ns(const char *text, double *ns);
+
 /* "45 s", "3 min 20 s", "2 h 5 min". Returns out. */
 const char *text_duration(double seconds, char *out, size_t size);
 

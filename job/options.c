@@ -323,23 +323,11 @@ static bool parse_percent(const char *text, double *out)
 /* A time in seconds, with its unit. */
 static bool parse_time(const char *text, double *out)
 {
-    static const struct {
-        const char *name;
-        double seconds;
-    } units[] = {{"us", 1e-6}, {"ms", 1e-3}, {"s", 1.0}, {"m", 60.0}, {"h", 3600.0}};
-    char *end;
-    /* strtod also takes unwanted forms: 0x1p3, nan. */
-    size_t length = strspn(text, "0123456789.");
-    double value = strtod(text, &end);
-    if (length == 0 || end != text + length)
+    double ns;
+    if (!text_time_ns(text, &ns))
         return false;
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-        if (strcmp(end, units[i].name) != 0)
-            continue;
-        *out = value * units[i].seconds;
-        return true;
-    }
-    return false;
+    *out = ns / 1e9;
+    return true;
 }
 
 bool option_number(const struct option_row *row, const char *text, int64_t *out)

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/text.h"
+
 #define LOWEST 0.01
 #define HIGHEST 1e7
 #define LONGEST_S 3600.0
@@ -15,41 +17,29 @@ static const struct {
 } percentiles[] = {{"p50", 500}, {"p90", 900}, {"p99", 990}, {"p999", 999}};
 #define PERCENTILES (sizeof percentiles / sizeof percentiles[0])
 
-/* A plain decimal number; returns what is behind it, NULL if there is none. */
-static const char *take_number(const char *text, double *out)
+/* A plain decimal number, and nothing behind it. */
+static bool parse_number(const char *text, double *out)
 {
     char *end;
-    size_t length = strspn(text, "0123456789.eE");
-    if (*text < '0' || *text > '9')
-        return NULL;
-    double value = strtod(text, &end);
     /* strtod also takes unwanted forms: 0x1p3. */
-    if ((size_t)(end - text) > length || !isfinite(value))
-        return NULL;
-    *out = value;
-    return end;
+    if (*text < '0' || *text > '9' || text[strspn(text, "0123456789.eE")])
+        return false;
+    *out = strtod(text, &end);
+    return !*end && isfinite(*out);
 }
 
 static bool parse_goal(const char *text, struct rate_goal *out)
 {
-    static const struct {
-        const char *name;
-        double ns;
-    } units[] = {{"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
     for (size_t i = 0; i < PERCENTILES; i++) {
         size_t length = strlen(percentiles[i].name);
-        double value;
+        double ns;
         if (strncmp(text, percentiles[i].name, length) != 0 || text[length] != '=')
             continue;
-        const char *unit = take_number(text + length + 1, &value);
-        for (size_t u = 0; unit && u < sizeof units / sizeof units[0]; u++) {
-            double ns = value * units[u].ns;
-            if (strcmp(unit, units[u].name) != 0 || ns < 1e3 || ns > LONGEST_S * 1e9)
-                continue;
-            *out = (struct rate_goal){.permille = percentiles[i].permille,
-                                      .latency_ns = (uint64_t)llround(ns)};
-            return true;
-        }
+        if (!text_time_ns(text + length + 1, &ns) || ns < 1e3 || ns > LONGEST_S * 1e9)
+            return false;
+        *out = (struct rate_goal){.permille = percentiles[i].permille,
+                                  .latency_ns = (uint64_t)llround(ns)};
+        return true;
     }
     return false;
 }
@@ -69,8 +59,7 @@ bool rate_parse(const char *text, struct rate *out)
         *out = rate;
         return true;
     }
-    const char *end = take_number(text, &value);
-    if (!end || *end || value < LOWEST || value > HIGHEST)
+    if (!parse_number(text, &value) || value < LOWEST || value > HIGHEST)
         return false;
     rate.units = (uint64_t)llround(value * RATE_UNITS);
     *out = rate;

@@ -1,6 +1,5 @@
 #include "job/workload_text.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,25 +119,12 @@ static bool parse_size(const char *text, uint64_t *out)
 
 static bool parse_time(const char *text, uint64_t least_ns, uint64_t most_ns, uint64_t *out)
 {
-    static const struct {
-        const char *name;
-        double ns;
-    } units[] = {{"ns", 1.0}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
-    size_t length = strspn(text, "0123456789.");
-    char *end;
-    if (!isdigit((unsigned char)*text) || length > 18)
+    double ns;
+    if (!text_time_ns(text, &ns) || ns + 0.5 < (double)least_ns ||
+        ns + 0.5 >= (double)most_ns + 1.0)
         return false;
-    double value = strtod(text, &end);
-    if ((size_t)(end - text) != length)
-        return false;
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-        double ns = value * units[i].ns + 0.5;
-        if (strcmp(end, units[i].name) != 0 || ns < (double)least_ns || ns >= (double)most_ns + 1.0)
-            continue;
-        *out = (uint64_t)ns;
-        return true;
-    }
-    return false;
+    *out = (uint64_t)(ns + 0.5);
+    return true;
 }
 
 /* Reports a value that was refused, by what is wrong with its form, if that is known. */

@@ -108,10 +108,30 @@ static void test_cut(void **state)
     }
 }
 
+static void test_times(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        double ns;
+    } good[] = {{"1ns", 1.0}, {"1.5us", 1500.0}, {"5ms", 5e6},
+                {"2s", 2e9},  {"1m", 6e10},      {".5h", 1.8e12}};
+    static const char *const bad[] = {"",     "5",   "s",    "1.2.3us", "1e3us", "0x1p3s",
+                                      "-1us", "nan", "5 ms", "5msx",    ".s"};
+    double ns = -1.0;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_false(text_time_ns(bad[i], &ns));
+    assert_true(ns == -1.0);
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        assert_true(text_time_ns(good[i].text, &ns));
+        assert_true(ns == good[i].ns);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cut), cmocka_unit_test(test_utf8),
-                                       cmocka_unit_test(test_displayed),
-                                       cmocka_unit_test(test_printable)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cut), cmocka_unit_test(test_times), cmocka_unit_test(test_utf8),
+        cmocka_unit_test(test_displayed), cmocka_unit_test(test_printable)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
