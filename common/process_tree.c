@@ -52,8 +52,7 @@ static pid_t next_number(DIR *directory)
     return 0;
 }
 
-/* -- all processes, each read once ----------------------------------------------------------------
- */
+/* -- all processes, each read once ------------------------------------------------------------- */
 
 struct seen {
     pid_t pid, parent;

@@ -257,8 +257,7 @@ enum status mps_control_is_faulty(const struct mps_control *control, uint64_t de
     return status;
 }
 
-/* -- static partitions --------------------------------------------------------------------------
- */
+/* -- static partitions ------------------------------------------------------------------------- */
 
 bool mps_control_has_partitions(int version)
 {

@@ -29,8 +29,7 @@
 
 typedef void (*function)(void);
 
-/* -- functions of ours and of the driver ----------------------------------------------------------
- */
+/* -- functions of ours and of the driver ------------------------------------------------------- */
 
 #define NUMBER_TWICE(name, added, thread, ...) PLAIN_##name, THREAD_##name,
 #define NUMBER_ONCE(name, ...) PLAIN_##name,
@@ -116,8 +115,7 @@ static function replace(enum number number, function found)
     return is_first || none == found ? functions[number].ours : found;
 }
 
-/* -- lookups --------------------------------------------------------------------------------------
- */
+/* -- lookups ----------------------------------------------------------------------------------- */
 
 /* Sanitizers look functions up before they are ready for calls of instrumented code. */
 #define EARLY __attribute__((no_sanitize("address", "thread", "undefined")))
@@ -191,8 +189,7 @@ static cuda_result replace_found(cuda_result result, const char *name, void **ou
     return result;
 }
 
-/* -- calls ----------------------------------------------------------------------------------------
- */
+/* -- calls ------------------------------------------------------------------------------------- */
 
 static cuda_result is_missing(void)
 {

@@ -114,8 +114,7 @@ struct watcher *watcher_of_thread(void)
     return own;
 }
 
-/* -- what the orchestrator reads ----------------------------------------------------------------
- */
+/* -- what the orchestrator reads --------------------------------------------------------------- */
 
 static struct shm_process *record(void)
 {
@@ -215,8 +214,7 @@ static void note_iteration(const struct watcher *watcher)
     note(SHM_OBSERVED_ITERATION, line);
 }
 
-/* -- iterations ----------------------------------------------------------------------------------
- */
+/* -- iterations -------------------------------------------------------------------------------- */
 
 static unsigned count_opened(void)
 {

@@ -153,8 +153,7 @@ static void put_work(struct writer *writer, uint32_t index, const struct thread 
     put_arrow(writer, "f", index, thread->pid, thread->tid, record->begin_ns);
 }
 
-/* -- names and order ----------------------------------------------------------------------------
- */
+/* -- names and order --------------------------------------------------------------------------- */
 
 /* Names what has this pid and tid, and puts it in the order of its numbers. */
 static void put_name(struct writer *writer, const char *what, unsigned pid, unsigned tid,

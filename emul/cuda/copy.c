@@ -114,8 +114,7 @@ cuda_result cuMemcpyDtoHAsync_v2(void *to, cuda_device_pointer from, size_t byte
                       stream);
 }
 
-/* -- within and between devices -----------------------------------------------------------------
- */
+/* -- within and between devices ---------------------------------------------------------------- */
 
 /* How many times as fast as a copy to the host, where the devices reach each other's memory. */
 #define DIRECT_FACTOR 4

@@ -110,8 +110,7 @@ cuda_result launch_issue(const struct kernel_call *kernel, cuda_stream stream)
     return result;
 }
 
-/* -- a kernel that stays on the GPU until a flag is set, or a time has passed -------------------
- */
+/* -- a kernel that stays on the GPU until a flag is set, or a time has passed ------------------ */
 
 /* How often the flag is looked at. */
 #define LOOK_NS (20 * NS_PER_US)

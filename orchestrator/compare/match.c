@@ -137,8 +137,7 @@ out:
     return status;
 }
 
-/* -- why no points match ------------------------------------------------------------------------
- */
+/* -- why no points match ----------------------------------------------------------------------- */
 
 /* Values of a setting that are shown. */
 #define VALUES_SHOWN 3

@@ -26,8 +26,7 @@ struct search {
     bool takes_unconverged; /* these points beside those that are ok */
 };
 
-/* -- a limit of the latency ----------------------------------------------------------------------
- */
+/* -- a limit of the latency -------------------------------------------------------------------- */
 
 static const json_t *bounds_of(const json_t *point)
 {
@@ -71,8 +70,7 @@ static const char *p99_text(const json_t *point, char *out, size_t size)
     return out;
 }
 
-/* -- candidates ----------------------------------------------------------------------------------
- */
+/* -- candidates -------------------------------------------------------------------------------- */
 
 static const json_t *goal_of(const json_t *point)
 {
@@ -125,8 +123,7 @@ static enum status find_goal(struct search *search)
     return STATUS_OK;
 }
 
-/* -- one that was asked for ----------------------------------------------------------------------
- */
+/* -- one that was asked for -------------------------------------------------------------------- */
 
 /* "0, 485, 487": the least numbers of points, with " and 4 others" where there are more. */
 static void append_ids(struct text *text, const json_t *points)
@@ -188,8 +185,7 @@ static enum status pick_by_id(const struct search *search, int64_t id, const jso
     return STATUS_OK;
 }
 
-/* -- the best one --------------------------------------------------------------------------------
- */
+/* -- the best one ------------------------------------------------------------------------------ */
 
 /* Without a point that is ok there is none, unless search->takes_unconverged. */
 static const json_t *find_best(const struct search *search)

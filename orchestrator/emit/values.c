@@ -47,8 +47,7 @@ static void put_flag(json_t *values, const char *name, bool flag)
     json_object_set_new(values, name, json_boolean(flag));
 }
 
-/* -- workers -------------------------------------------------------------------------------------
- */
+/* -- workers ----------------------------------------------------------------------------------- */
 
 static void add_variable(json_t *list, const char *name, const char *value)
 {
@@ -201,8 +200,7 @@ static json_t *make_workers(const struct deployment *deployment)
     return list;
 }
 
-/* -- GPUs and daemons ----------------------------------------------------------------------------
- */
+/* -- GPUs and daemons -------------------------------------------------------------------------- */
 
 /* Some of the deployment's GPUs. */
 static json_t *make_gpus(const struct deployment *deployment, unsigned first, unsigned end)
@@ -234,8 +232,7 @@ static json_t *make_daemons(const struct deployment *deployment)
     return list;
 }
 
-/* -- the command ---------------------------------------------------------------------------------
- */
+/* -- the command ------------------------------------------------------------------------------- */
 
 /* The command's words in pieces: each is "text", to be quoted for its place, or "raw", what that
  * place expands to the value of a placeholder. prefix: before the first word. */
@@ -310,8 +307,7 @@ static void put_command(json_t *values, const struct deployment *deployment)
     free(text);
 }
 
-/* -- the measurement -----------------------------------------------------------------------------
- */
+/* -- the measurement --------------------------------------------------------------------------- */
 
 static void put_known(json_t *values, const char *name, const json_t *object, const char *field)
 {
@@ -369,8 +365,7 @@ static void put_record(json_t *values, const struct deployment *deployment)
     put_known(values, "measured", header, "started");
 }
 
-/* -- all of it -----------------------------------------------------------------------------------
- */
+/* -- all of it --------------------------------------------------------------------------------- */
 
 /* The user who measured: daemon and clients must be the same one. */
 static void put_user(json_t *values)

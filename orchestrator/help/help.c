@@ -214,8 +214,7 @@ bool help_print_word(FILE *out, const char *word)
     return any;
 }
 
-/* -- the usual options of a command that has many ----------------------------------------------
- */
+/* -- the usual options of a command that has many ---------------------------------------------- */
 
 /* A command with more options than that shows some. */
 #define OPTIONS_SHOWN 25

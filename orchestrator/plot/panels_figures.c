@@ -150,8 +150,7 @@ enum status plot_launch_write(const struct results *results, const char *path, F
     return plot_panels_write(&form, results, path, file);
 }
 
-/* -- where the time of an iteration goes: the share of each phase, a row for each point ----------
- */
+/* -- where the time of an iteration goes: the share of each phase, a row for each point -------- */
 
 enum { H2D, LAUNCH, SYNC, D2H, PHASES };
 

@@ -164,8 +164,7 @@ static void write_best(FILE *out, const struct report_file *file)
     fputs("</section>\n", out);
 }
 
-/* -- the machine, and how to have it all again ---------------------------------------------------
- */
+/* -- the machine, and how to have it all again ------------------------------------------------- */
 
 static void write_fact(FILE *out, const char *name, const char *value)
 {

@@ -32,8 +32,7 @@
 
 #define SLURM_SHARDS_MOST SHARD_MOST
 
-/* -- the run (run.c) ----------------------------------------------------------------------------
- */
+/* -- the run (run.c) --------------------------------------------------------------------------- */
 
 struct slurm_run {
     char directory[PATH_MAX]; /* absolute */
@@ -63,8 +62,7 @@ enum status slurm_run_path(const struct slurm_run *run, char path[PATH_MAX], con
 /* Its array of submissions: objects of time, array, cluster ("" usually), shards, merge. */
 json_t *slurm_run_submissions(const struct slurm_run *run);
 
-/* -- Slurm's programs (programs.c) --------------------------------------------------------------
- */
+/* -- Slurm's programs (programs.c) ------------------------------------------------------------- */
 
 /* Starts sbatch and reads what --parsable prints: the job's number, and the cluster's name or "".
  * STATUS_NOT_FOUND: there is no Slurm here. STATUS_UNSUPPORTED: it refuses, in its own words.
@@ -106,8 +104,7 @@ enum status slurm_parse_accounting(const char *text, struct slurm_job **jobs, si
 /* The program's lines in one, without its name in front of each. Returns line. */
 const char *slurm_one_line(const char *text, char *line, size_t size);
 
-/* -- a shard, as its files show it (shard.c) ----------------------------------------------------
- */
+/* -- a shard, as its files show it (shard.c) --------------------------------------------------- */
 
 #define SLURM_NO_SHARD UINT_MAX
 
@@ -137,8 +134,7 @@ enum slurm_shard_state {
  * those of a fleet's node that another shard is of. */
 enum status slurm_shards_look(const struct slurm_run *run, struct slurm_shard **out);
 
-/* -- a run and what is known of it (view.c) ------------------------------------------------------
- */
+/* -- a run and what is known of it (view.c) ---------------------------------------------------- */
 
 struct slurm_view {
     struct slurm_run run;
@@ -166,8 +162,7 @@ enum slurm_shard_state slurm_view_state(const struct slurm_view *view, unsigned 
 void slurm_view_print_same(const struct slurm_view *view, unsigned shard, FILE *file,
                            const char *begin);
 
-/* -- the jobs (jobs.c, sbatch_words.c) ----------------------------------------------------------
- */
+/* -- the jobs (jobs.c, sbatch_words.c) --------------------------------------------------------- */
 
 /* Submits an array of the shards ("0-3,7"), and a job after it that merges; saves the manifest as
  * soon as Slurm has answered, and prints what to do next. after: arrays of the run that are still
@@ -185,8 +180,7 @@ enum status slurm_submit_again(const char *directory, char *const *more, bool dr
  * mpsweep gives it itself, by its letter or whole name, or is not an option. */
 enum status slurm_check_words(char *const *words);
 
-/* -- the scripts (script.c) ---------------------------------------------------------------------
- */
+/* -- the scripts (script.c) -------------------------------------------------------------------- */
 
 /* Makes "shard.sbatch" or "merge.sbatch" of a run; *out is for free(). gpus: of each node; 0: the
  * script asks for no gres. */

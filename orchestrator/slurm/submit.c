@@ -18,8 +18,7 @@
 #include "orchestrator/slurm/internal.h"
 #include "orchestrator/slurm/slurm.h"
 
-/* -- what the user asks for ---------------------------------------------------------------------
- */
+/* -- what the user asks for -------------------------------------------------------------------- */
 
 struct request {
     struct options options; /* of the command itself */
@@ -134,8 +133,7 @@ static enum status check_plan(struct request *request, const struct given_option
     return status;
 }
 
-/* -- the directory ------------------------------------------------------------------------------
- */
+/* -- the directory ----------------------------------------------------------------------------- */
 
 /* Its name goes through a shell, sbatch's file names and mpsweep's {shard}. */
 static enum status check_directory_name(const char *path)

@@ -22,8 +22,7 @@ static bool worked(enum status status)
     return status == STATUS_OK;
 }
 
-/* -- a tree of files ----------------------------------------------------------------------------
- */
+/* -- a tree of files --------------------------------------------------------------------------- */
 
 static char root[] = "/tmp/mpsweep-fuzz-XXXXXX";
 
@@ -77,8 +76,7 @@ static const char *put(const char *name, const char *text, size_t bytes)
     return path;
 }
 
-/* -- the readers --------------------------------------------------------------------------------
- */
+/* -- the readers ------------------------------------------------------------------------------- */
 
 /* Limits of the first GPU that the file names, or of none. */
 static void read_limits(const char *text, size_t bytes)

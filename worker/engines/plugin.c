@@ -41,8 +41,7 @@ struct plugin_work {
     char reason[REASON];
 };
 
-/* -- what the host offers -------------------------------------------------------------------------
- */
+/* -- what the host offers ---------------------------------------------------------------------- */
 
 static struct plugin_work *work_of(const struct mpsweep_worker *worker)
 {
@@ -102,8 +101,7 @@ static const struct mpsweep_host host = {
     .cuda_symbol = host_cuda_symbol,
 };
 
-/* -- the files of this process --------------------------------------------------------------------
- */
+/* -- the files of this process ----------------------------------------------------------------- */
 
 /* One that was loaded, with options that it was asked about. */
 struct loaded {
@@ -149,8 +147,7 @@ static struct loaded *loaded_of(const struct plugin_work *work)
                                         offsetof(struct loaded, plugin));
 }
 
-/* -- an instance ----------------------------------------------------------------------------------
- */
+/* -- an instance ------------------------------------------------------------------------------- */
 
 /* A callback gave something else than 0. */
 static enum status failure(struct plugin_work *work, const char *what, int result)
@@ -325,8 +322,7 @@ static void end_instance(struct plugin_work *work)
     work->stream = NULL;
 }
 
-/* -- memory that is kept --------------------------------------------------------------------------
- */
+/* -- memory that is kept ----------------------------------------------------------------------- */
 
 static struct plugin_reading read_memory(const struct worker_process *process)
 {
@@ -403,8 +399,7 @@ static void cycle_leave(struct loaded *loaded, struct plugin_work *work)
     atomic_store(&record->kept_host, kept.host);
 }
 
-/* -- the engine -----------------------------------------------------------------------------------
- */
+/* -- the engine -------------------------------------------------------------------------------- */
 
 static enum status check_capabilities(const struct plugin *plugin, const struct shm_header *header)
 {

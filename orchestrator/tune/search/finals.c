@@ -231,8 +231,7 @@ double tune_search_reserve_s(const struct tune_search *search, double seconds_le
     return tune_reserve_s(&now, starts);
 }
 
-/* -- who takes part ------------------------------------------------------------------------------
- */
+/* -- who takes part ---------------------------------------------------------------------------- */
 
 /* Takes a point out of a list. */
 static size_t take(size_t *list, size_t *count, size_t at)

@@ -250,8 +250,7 @@ static void a_fleet_measures_all(void **state)
     json_decref(object);
 }
 
-/* -- which shard ----------------------------------------------------------------------------------
- */
+/* -- which shard ------------------------------------------------------------------------------- */
 
 static const char *const variables[] = {
     "SLURM_ARRAY_TASK_ID",   "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_COUNT",
@@ -337,8 +336,7 @@ static void slurm_names_a_shard(void **state)
     environment(NULL);
 }
 
-/* -- ranges ---------------------------------------------------------------------------------------
- */
+/* -- ranges ------------------------------------------------------------------------------------ */
 
 static void ranges_are_read_as_written(void **state)
 {

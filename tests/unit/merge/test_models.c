@@ -150,8 +150,7 @@ static void one_point_has_the_interval_of_its_measurements(void **state)
     gpus_model_release(&model);
 }
 
-/* -- fleets ---------------------------------------------------------------------------------------
- */
+/* -- fleets ------------------------------------------------------------------------------------ */
 
 #define FLEET_CELLS (500 * MOST_POINTS)
 static double log_ips[FLEET_CELLS];

@@ -25,8 +25,7 @@ int mps_end(void **state);
 /* BASE/NAME; good until the eighth call after this one. */
 const char *mps_path(const char *name);
 
-/* -- files --------------------------------------------------------------------------------------
- */
+/* -- files ------------------------------------------------------------------------------------- */
 
 void mps_write_file(const char *path, const char *text);
 bool mps_is_there(const char *path);
@@ -35,8 +34,7 @@ size_t mps_entries(const char *path);
 /* Waits until the process, which need not be a child, has ended. */
 void mps_await_end(pid_t pid);
 
-/* -- private directories -------------------------------------------------------------------------
- */
+/* -- private directories ----------------------------------------------------------------------- */
 
 /* In the base: an empty file, and a directory. */
 void mps_touch(const char *name);
@@ -48,8 +46,7 @@ void mps_assert_private(const struct mps_directory *directory);
 /* As when its owner was killed. */
 void mps_abandon(struct mps_directory *directory);
 
-/* -- a scripted control program -----------------------------------------------------------------
- */
+/* -- a scripted control program ---------------------------------------------------------------- */
 
 /* What it does on one command: lines of sh, of which the output is the answer. */
 struct mps_answer {
@@ -65,8 +62,7 @@ const char *mps_script(const char *daemon_action, const struct mps_answer *answe
 /* The commands it got since the last call, a line each; cut at 2047 bytes. */
 const char *mps_orders(void);
 
-/* -- controllers --------------------------------------------------------------------------------
- */
+/* -- controllers ------------------------------------------------------------------------------- */
 
 /* With the control program at an absolute path, or one that was built; directory as in the options.
  */

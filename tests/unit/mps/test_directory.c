@@ -20,8 +20,7 @@
 #include "mps/directory.h"
 #include "tests/unit/mps/harness.h"
 
-/* -- in the usual places -------------------------------------------------------------------------
- */
+/* -- in the usual places ----------------------------------------------------------------------- */
 
 static void directories_are_private_and_go_away(void **state)
 {
@@ -189,8 +188,7 @@ static void long_places_are_passed_over(void **state)
     assert_int_equal(rmdir(deep), 0);
 }
 
-/* -- its end -------------------------------------------------------------------------------------
- */
+/* -- its end ----------------------------------------------------------------------------------- */
 
 static void another_one_in_its_place_is_left_alone(void **state)
 {
@@ -272,8 +270,7 @@ static void only_an_abandoned_one_of_ours_is_adopted(void **state)
     assert_false(mps_is_there(mps_path("dir")));
 }
 
-/* -- those that go on by themselves --------------------------------------------------------------
- */
+/* -- those that go on by themselves ------------------------------------------------------------ */
 
 /* Only what is in the base counts: there may be others in /tmp. */
 static size_t find_here(const char *expected)

@@ -20,8 +20,7 @@
 
 #define LIMIT (MPS_DIRECTORY_MOST - 4)
 
-/* -- at a path -----------------------------------------------------------------------------------
- */
+/* -- at a path --------------------------------------------------------------------------------- */
 
 static void a_new_one_is_made_and_removed(void **state)
 {
@@ -220,8 +219,7 @@ static void the_longest_path_is_the_limit(void **state)
     unlink(mps_path("short"));
 }
 
-/* -- two at once ---------------------------------------------------------------------------------
- */
+/* -- two at once ------------------------------------------------------------------------------- */
 
 enum outcome { OUTCOME_MADE, OUTCOME_REFUSED, OUTCOME_DESTROYED, OUTCOME_ODD };
 

@@ -149,8 +149,7 @@ static void force_stops_a_busy_one(void **state)
     assert_all_gone(&kept);
 }
 
-/* -- unexpected ends -----------------------------------------------------------------------------
- */
+/* -- unexpected ends --------------------------------------------------------------------------- */
 
 static void a_dead_daemon_is_told_by_its_guard(void **state)
 {

@@ -101,8 +101,7 @@ static void end_child(pid_t child, int expected)
     assert_int_equal(status, expected);
 }
 
-/* -- without a guard -----------------------------------------------------------------------------
- */
+/* -- without a guard --------------------------------------------------------------------------- */
 
 static void an_unguarded_daemon_is_ended(void **state)
 {
@@ -143,8 +142,7 @@ static void who_only_has_the_number_gets_no_signal(void **state)
     end_child(child, SIGKILL);
 }
 
-/* -- a false guard -------------------------------------------------------------------------------
- */
+/* -- a false guard ----------------------------------------------------------------------------- */
 
 static void a_stranger_on_the_socket_is_refused(void **state)
 {
@@ -300,8 +298,7 @@ static void odd_answers_are_told(void **state)
     remove_directory(path);
 }
 
-/* -- a true guard --------------------------------------------------------------------------------
- */
+/* -- a true guard ------------------------------------------------------------------------------ */
 
 /* The answer's status; -1: the connection was closed without one. */
 static int say(const char *directory, const void *bytes, size_t count)

@@ -17,8 +17,7 @@
 #define UUID "GPU-0f1e2d3c-1111-2222-3333-444455556666"
 #define LONG_GPU "GPU-456789012345678901234567890123456789012345"
 
-/* -- texts ---------------------------------------------------------------------------------------
- */
+/* -- texts ------------------------------------------------------------------------------------- */
 
 static void good_limits_are_taken(void **state)
 {
@@ -155,8 +154,7 @@ static void sizes_are_written_in_whole_units(void **state)
         assert_string_equal(mps_settings_size_text(rows[i].bytes, text, sizeof text), rows[i].text);
 }
 
-/* -- orders --------------------------------------------------------------------------------------
- */
+/* -- orders ------------------------------------------------------------------------------------ */
 
 static struct mps_settings all_settings(void)
 {

@@ -23,8 +23,7 @@ static const struct mps_state sample = {
     .control_program = "/usr/bin/a \"quoted\" \\ \303\244 control",
 };
 
-/* -- the text ------------------------------------------------------------------------------------
- */
+/* -- the text ---------------------------------------------------------------------------------- */
 
 #define GUARD "\"guard\":{\"pid\":5,\"start_time\":6}"
 #define DAEMON "\"daemon\":{\"pid\":7,\"start_time\":8}"
@@ -149,8 +148,7 @@ static void nothing_is_read_beyond_the_end(void **state)
     }
 }
 
-/* -- the file ------------------------------------------------------------------------------------
- */
+/* -- the file ---------------------------------------------------------------------------------- */
 
 /* BASE/dir of mode 0700 with the sample's record. */
 static const char *make_kept(void)

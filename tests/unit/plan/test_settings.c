@@ -248,8 +248,7 @@ static void a_job_file_gives_the_same(void **state)
     unlink(path);
 }
 
-/* -- what depends on no struct's layout ---------------------------------------------------------
- */
+/* -- what depends on no struct's layout -------------------------------------------------------- */
 
 static void the_key_is_text(void **state)
 {
@@ -268,8 +267,7 @@ static void the_key_is_text(void **state)
     free(key);
 }
 
-/* -- a million combinations ----------------------------------------------------------------------
- */
+/* -- a million combinations -------------------------------------------------------------------- */
 
 static int by_size(const void *a, const void *b)
 {

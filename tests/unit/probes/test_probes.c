@@ -14,8 +14,7 @@
 #include "probes/watchdog.h"
 #include "probes/shm.h"
 
-/* -- the rows ------------------------------------------------------------------------------------
- */
+/* -- the rows ---------------------------------------------------------------------------------- */
 
 static void every_row_is_whole(void **unused)
 {
@@ -69,8 +68,7 @@ static void every_arm_has_a_control_that_is_one(void **unused)
     }
 }
 
-/* -- the shared memory ---------------------------------------------------------------------------
- */
+/* -- the shared memory ------------------------------------------------------------------------- */
 
 static void what_is_attached_is_what_was_made(void **unused)
 {
@@ -138,8 +136,7 @@ static void nobody_waits_after_the_end(void **unused)
     probe_shm_release(&shm);
 }
 
-/* -- watchdogs -----------------------------------------------------------------------------------
- */
+/* -- watchdogs --------------------------------------------------------------------------------- */
 
 static void release(void *argument)
 {

@@ -14,8 +14,7 @@
 #include "recording/record.h"
 #include "worker/engines/sampling.h"
 
-/* -- which calls are timed -----------------------------------------------------------------------
- */
+/* -- which calls are timed --------------------------------------------------------------------- */
 
 #define COST_NS 40.0
 
@@ -108,8 +107,7 @@ static void the_measured_cost_is_that_of_a_clock_reading_at_least(void **state)
     assert_true(cost_ns > 0.0 && cost_ns < 1e6);
 }
 
-/* -- recording -----------------------------------------------------------------------------------
- */
+/* -- recording --------------------------------------------------------------------------------- */
 
 #define WARMUP_NS 1000
 
@@ -343,8 +341,7 @@ static void a_release_at_the_start_changes_nothing(void **state)
     assert_int_equal(slice_units(1), 0);
 }
 
-/* -- CPU -----------------------------------------------------------------------------------------
- */
+/* -- CPU --------------------------------------------------------------------------------------- */
 
 static uint64_t thread_cpu_ns(void)
 {

@@ -5,8 +5,7 @@
 #include "tests/unit/tune/chance.h"
 #include "tests/unit/tune/machine.h"
 
-/* -- a calibration ------------------------------------------------------------------------------
- */
+/* -- a calibration ----------------------------------------------------------------------------- */
 
 /* A measurement of a calibration: short windows, and some figures are always off. */
 struct gauge {
@@ -142,8 +141,7 @@ void usl_calibrate(const struct tune_truth *truth, unsigned seed, const struct p
     }
 }
 
-/* -- a window -----------------------------------------------------------------------------------
- */
+/* -- a window ---------------------------------------------------------------------------------- */
 
 /* Student's t with 3 degrees of freedom, with a variance of 1: most are small, some are not. */
 static double heavy(uint64_t *random)
