@@ -105,10 +105,10 @@ static enum status start_error(const char *program, int error)
     return status_set(code, "cannot run '%s': %s", program, strerror(error));
 }
 
-/* The kernel's error of a file that was found. */
+/* The kernel's error, which of a script may be about its interpreter. */
 static enum status exec_error(const char *program, int error)
 {
-    if (error == ENOENT)
+    if (error == ENOENT && is_file(program))
         return status_set(STATUS_SYSTEM,
                           "cannot run '%s': its interpreter is missing: look at its first line, which "
                           "may end as on Windows",

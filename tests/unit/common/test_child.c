@@ -173,13 +173,23 @@ static void what_cannot_run_is_an_error_of_the_start(void **state)
     expect_start_error("/proc", STATUS_SYSTEM, "cannot run '/proc': Permission denied");
 
     char path[] = "/tmp/test_child.XXXXXX";
-    char text[128];
+    char text[256];
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     assert_int_equal(write(fd, "echo no shebang\n", 16), 16);
     assert_int_equal(fchmod(fd, 0755), 0);
     close(fd);
-    snprintf(text, sizeof text, "cannot run '%s': Exec format error", path);
+    snprintf(text, sizeof text,
+             "cannot run '%s': Exec format error: a script begins with #! and its interpreter", path);
+    expect_start_error(path, STATUS_SYSTEM, text);
+    assert_int_equal(truncate(path, 0), 0);
+    fd = open(path, O_WRONLY | O_CLOEXEC);
+    assert_int_equal(write(fd, "#!/nonexistent\r\n", 16), 16);
+    close(fd);
+    snprintf(text, sizeof text,
+             "cannot run '%s': its interpreter is missing: look at its first line, which may end as "
+             "on Windows",
+             path);
     expect_start_error(path, STATUS_SYSTEM, text);
     unlink(path);
 }

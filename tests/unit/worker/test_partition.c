@@ -144,9 +144,7 @@ static void test_refusals(void **state)
     assert_infeasible("sm-partition: a process takes 192 multiprocessors, and this GPU has 128 to "
                       "give in parts of 64");
     GIVE(136);
-    assert_infeasible(
-        "sm-partition: cuDevSmResourceSplitByCount: CUDA error (1): the driver has no "
-        "text for it");
+    assert_infeasible("sm-partition: this GPU has no parts of 136 multiprocessors, but 132 in all");
     GIVE(8);
     process.driver.green_ctx_create = NULL;
     assert_infeasible("sm-partition takes green contexts, which came with CUDA 12.4: this driver "
