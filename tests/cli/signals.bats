@@ -131,7 +131,7 @@ killed() {
   jq -c 'if .type == "point" then .status = "unconverged" | .ci95_rel = 0.9 | .interval.needs_s = 70
     else . end' r.jsonl >wide.jsonl
   expect 0 "$MPSWEEP" export wide.jsonl
-  grep -q 'unconverged: ±90% after 1 of 3 rounds$' out
+  grep -q 'unconverged: ±90.0% after 1 of 3 rounds$' out
   absent '--rounds 3' out
 }
 

@@ -374,7 +374,7 @@ advises() {
   # The column of the row has the same figure.
   grep -q '  ±18\.8%  .*  unconverged: ±18\.8%' out
   advises one.jsonl '.ci95_rel = 0.9 | .interval.needs_s = 7200' \
-    '±90% after [01](\.[0-9]+)? s: look for other work on the CPUs, or give --rounds 5'
+    '±90\.0% after [01](\.[0-9]+)? s: look for other work on the CPUs, or give --rounds 5'
 
   expect 0 "$MPSWEEP" sweep --device emulated --kernels 5 -l threads:2 --duration 0.5 --warmup 0.05 \
     --max-duration 0.5 --precision 0.01 --rounds 2 -q -o two.jsonl
