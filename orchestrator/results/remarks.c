@@ -210,7 +210,7 @@ void table_print_rounds(FILE *out, const json_t *points)
         const json_t *point = json_array_get(points, i);
         size_t rounds = json_array_size(json_object_get(point, "rounds"));
         measured += rounds > 0;
-        single += rounds == 1;
+        single += rounds == 1 && !json_object_get(point, "rounds_left");
     }
     if (single > 0)
         fprintf(
