@@ -29,21 +29,23 @@ static bool is_ours(int fd, const char *name)
     return strncmp(target, name, strlen(name)) == 0;
 }
 
-#define MEMORY_NAME "/memfd:mpsweep"
+/* With what /proc has behind the name, which is the beginning of the other one. */
+#define MEMORY_NAME "/memfd:mpsweep "
+#define TRACE_NAME "/memfd:mpsweep-trace "
 
-static int find_memory(int fd, int supervisor)
+static int find_memory(int fd, const char *name, int supervisor)
 {
     char path[48];
-    if (is_ours(fd, MEMORY_NAME))
+    if (is_ours(fd, name))
         return fcntl(fd, F_DUPFD_CLOEXEC, 3);
     /* Something between closed it, as Python's subprocess does. */
     snprintf(path, sizeof path, "/proc/%d/fd/%d", supervisor, fd);
     return open(path, O_RDWR | O_CLOEXEC);
 }
 
-static enum status reach_memory(int fd, int supervisor, int *out)
+static enum status reach_memory(int fd, const char *name, int supervisor, int *out)
 {
-    *out = find_memory(fd, supervisor);
+    *out = find_memory(fd, name, supervisor);
     return *out >= 0 ? STATUS_OK
                      : status_set(STATUS_SYSTEM,
                                   "the shared memory of mpsweep cannot be reached: %s; hand on "
@@ -54,7 +56,7 @@ static enum status reach_memory(int fd, int supervisor, int *out)
 static enum status attach_trace(int fd, int supervisor)
 {
     int own_fd;
-    enum status status = reach_memory(fd, supervisor, &own_fd);
+    enum status status = reach_memory(fd, TRACE_NAME, supervisor, &own_fd);
     if (status != STATUS_OK)
         return status;
     status = trace_buffer_attach(own_fd, &client.trace);
@@ -91,7 +93,7 @@ static enum status attach(void)
     if (fields < 5 || process < 0)
         return status_set(STATUS_PROTOCOL, CLIENT_VARIABLE " is '%.64s', which mpsweep did not set",
                           text);
-    enum status status = reach_memory(memory_fd, supervisor, &fd);
+    enum status status = reach_memory(memory_fd, MEMORY_NAME, supervisor, &fd);
     if (status != STATUS_OK)
         return status;
     struct shm shm;
