@@ -29,7 +29,7 @@
 #define FIRST_RANGES 3
 /* For that long after its first call a program that has launched nothing may still do so. */
 #define COPIES_ALONE_NS (4 * NS_PER_S)
-/* Who still loads code or makes graphs then does it in iterations. */
+/* A program that loads code or makes graphs for longer than that does so in its iterations. */
 #define GETTING_READY_NS (32 * NS_PER_S)
 /* How often what is seen while no period is known is noted, in calls. */
 #define NOTE_CALLS 4096
@@ -434,9 +434,8 @@ static void look_for_waits(struct watcher *watcher, enum call_kind kind)
     period_begin(&watcher->period, observer.known_calls);
 }
 
-/* While a program loads code, or makes one graph after the other, it tries things out, or is not
- * warm; before it launches anything, too. One that an earlier process of it has shown to be cold
- * for longer is that. */
+/* Whether the program is not warm yet: it loads code, makes one graph after the other, or has
+ * launched nothing before; or an earlier process has shown that it is cold for that long. */
 static bool gets_ready(struct watcher *watcher, enum call_kind kind)
 {
     bool launches = kind == CALL_LAUNCH || kind == CALL_GRAPH, prepares = kind == CALL_LOAD;

@@ -111,7 +111,7 @@ static void test_processes_that_lacked_threads_had_room(void **state)
     rig_begin(&rules);
     tune_search_note(rig.search, 0, &short_of);
     assert_false(tune_search_is_beyond(rig.search, 1));
-    /* Who died may have found no room. */
+    /* A program that died may have found no room. */
     short_of.threads = 0;
     rig_begin(&rules);
     tune_search_note(rig.search, 0, &short_of);
