@@ -5,6 +5,7 @@ server_tests = tests/cli/server.bats
 endif
 cli_tests = \
     tests/cli/program.bats \
+    tests/cli/program_left.bats \
     tests/cli/tune_time.bats \
     tests/cli/tune.bats \
     tests/cli/plugin.bats \
