@@ -48,14 +48,14 @@ void client_take_on_first(struct mpsweep *handle)
         handle->phase = PHASE_SERVED;
 }
 
-/* The last handle of a process parks it. */
+/* The last handle of a process parks it; a program may have fewer than it was asked for. */
 static void note_held(struct mpsweep *handle, uint32_t assignment)
 {
     struct shm_process *process = shm_process_at(&client.shm, client.process);
     handle->assignment = assignment;
     handle->phase = PHASE_HELD;
     atomic_store(&handle->slot->held, assignment);
-    for (unsigned i = 0; i < handle->header->slots_most; i++)
+    for (unsigned i = 0; i < atomic_load(&handle->header->slots_had); i++)
         if (atomic_load(&shm_slot_at(&client.shm, client.process, i)->held) != assignment)
             return;
     atomic_store(&process->parked, assignment);

@@ -18,7 +18,7 @@
  *   process.cpus, process.nodes, process.device_uuid
  *                             the orchestrator, between shm_reset() and shm_assign(); otherwise
  *                             read-only, but for settings.slice_ns: shm_align_slices()
- *   header.assignment, .gate, .start_ns, .window_end_ns, .stop
+ *   header.assignment, .gate, .start_ns, .window_end_ns, .stop, .slots_had
  *                             the orchestrator, at any time (atomics); a worker whose orchestrator
  *                             is gone sets stop and assignment in its place, and one that cannot
  *                             start a thread sets stop
@@ -35,7 +35,7 @@
  *
  * A program's slots are held one by one: the handle that has published, or has no part in the
  * assignment, notes its number when the program comes back to begin an iteration, and waits. The
- * last handle of a process parks it.
+ * last handle of a process parks it: the last of those that its program has.
  */
 #pragma once
 
@@ -51,7 +51,7 @@
 #include "job/workload_mix.h"
 
 #define SHM_MAGIC UINT64_C(0x31706565777370bd) /* never valid UTF-8 text */
-#define SHM_VERSION 14
+#define SHM_VERSION 15
 
 /* Time slices in which progress is counted, the first beginning at the end of the warm-up. The
  * orchestrator picks slice_ns so that the longest window fits. */
@@ -134,6 +134,10 @@ struct shm_header {
     uint32_t slot_bytes, process_bytes, header_bytes; /* sizes as the maker knew them */
     struct shm_settings settings;
     struct work_plugin plugin; /* written as the settings are */
+
+    /* Of each process, the first slots, that it can have a part with: fewer than slots_most where a
+     * program turned out to have fewer threads than it was asked for. */
+    _Atomic uint32_t slots_had;
 
     /* Its number, 0 before the first, SHM_DISMISSED after the last; parked processes wait on it as
      * a futex. */

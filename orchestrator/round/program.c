@@ -204,6 +204,17 @@ static unsigned opened_threads(const struct round *round, unsigned process)
     return ready > 0 && opened < round->point->threads ? opened : 0;
 }
 
+/* When the last of the processes had its iterations, as far as they have been found. */
+static uint64_t found_ns(const struct round *round)
+{
+    uint64_t last_ns = round->spawn_ns;
+    for (unsigned p = 0; p < point_processes(round->point); p++) {
+        uint64_t ns = atomic_load(&shm_process_at(&round->shm, p)->observer.changed_ns);
+        last_ns = ns > last_ns ? ns : last_ns;
+    }
+    return last_ns;
+}
+
 enum status round_program_lacks_threads(const struct round *round, double seconds)
 {
     unsigned threads = round->point->threads;
@@ -216,6 +227,7 @@ enum status round_program_lacks_threads(const struct round *round, double second
         round->result->threads_at_work = at_work;
         if (!observed)
             return blame_unopened(round, p, at_work, seconds);
+        round->result->ready_s = (double)(found_ns(round) - round->spawn_ns) / 1e9;
         return blame(round, p, STATUS_WORKER,
                      "works on the GPU with %u of its %u threads: it must have as many as "
                      "MPSWEEP_THREADS gives",

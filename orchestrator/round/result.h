@@ -123,8 +123,9 @@ struct round_result {
     double steady_from_s; /* from the begin of the window */
     uint64_t lost_ns; /* how long after its first call a program repeated itself no longer, 0: it did */
     unsigned threads_at_work; /* of a process of a program, where those are too few; else 0 */
-    double ready_s; /* from the first spawn, or the assignment, until all workers were ready; 0:
-                       never */
+    /* From the first spawn, or the assignment, until all workers were ready, or, where threads are
+     * lacking, those that there are; 0: never. */
+    double ready_s;
     double stop_s;  /* from the end of the window until all had parked, or ended */
     double skew_us; /* of the latest start */
     double fairness;

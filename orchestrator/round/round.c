@@ -147,6 +147,33 @@ static enum status park(struct round *round)
     return round_wait_until(round, all_parked, until_ns, NULL, NULL);
 }
 
+static bool runs_on(const struct round *round)
+{
+    const struct crew *crew = round->crew;
+    for (unsigned p = 0; p < crew->pool.count; p++)
+        if (crew->pool.children[p].ended)
+            return false;
+    return round->turn->keeps;
+}
+
+/* Of a program that has fewer threads than the point asks for: its processes serve points with as
+ * many, if each has the same and they are all that is ready. False: they serve nothing. */
+static bool park_fewer(struct round *round)
+{
+    unsigned threads = round->result->threads_at_work;
+    if (threads == 0 || point_streams(round->point) > 1 || !runs_on(round))
+        return false;
+    for (unsigned i = 0; i < point_workers(round->point); i++) {
+        enum shm_state has = i % round->point->threads < threads ? SHM_STATE_READY
+                                                                 : SHM_STATE_STARTING;
+        if (atomic_load(&round_slot(round, i)->state) != (uint32_t)has)
+            return false;
+    }
+    atomic_store(&round->shm.header->slots_had, threads);
+    shm_stop(&round->shm, 0);
+    return round_wait_until(round, all_parked, clock_now_ns() + HELD_NS, NULL, NULL) == STATUS_OK;
+}
+
 /* Of a process that something within it has ended, and with success, before its workers had
  * published their results. */
 static enum status check_done(const struct round *round)
@@ -247,15 +274,6 @@ static void settle(const struct round *round)
     crew_taint(round->crew, round->session, failed);
 }
 
-static bool runs_on(const struct round *round)
-{
-    const struct crew *crew = round->crew;
-    for (unsigned p = 0; p < crew->pool.count; p++)
-        if (crew->pool.children[p].ended)
-            return false;
-    return round->turn->keeps;
-}
-
 /* On the crew if it is fit, else on a fresh one. */
 static enum status run_once(struct session *session, const struct point *point,
                             const struct round_limits *limits, struct crew *crew,
@@ -288,7 +306,7 @@ static enum status run_once(struct session *session, const struct point *point,
     } else {
         out->idle_processes = crew->pool.count - point_processes(point);
     }
-    if (status == STATUS_OK && runs_on(&round))
+    if (status == STATUS_OK ? runs_on(&round) : park_fewer(&round))
         return STATUS_OK;
     bool tainted = false;
     if (ended == STATUS_OK)

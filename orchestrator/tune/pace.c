@@ -236,6 +236,9 @@ void tune_pace_learn(struct tune *tune, const struct point *point, enum tune_sta
     double ending_s = ending_of(tune, round);
     double iteration_s = histogram_quantile_ns(&round->latency, 0.5) / 1e9;
     pace->tried = true;
+    /* Of a program that has fewer threads its processes are ready all the same. */
+    if (round->status != STATUS_OK && round->threads_at_work && round->ready_s > 0.0)
+        tune_pace_learn_start(tune, point, round->ready_s);
     if (round->status != STATUS_OK)
         return;
     /* A program may need long to end, now and then; our own workers take as long as they are many.

@@ -165,6 +165,22 @@ SCRIPT
   points 'length == 8 and (map(select(.reused)) | length == 6)' r.jsonl
 }
 
+# lacking LAYOUTS... -- PROGRAM...: has one thread, and the processes that show it serve the layout of
+# one.
+lacking() {
+  counted
+  expect 2 "$MPSWEEP" sweep "${REUSE_SMALL[@]}" --rounds 1 --duration 0.1 --precision 100 --timeout 6 -o r.jsonl \
+    -l hybrid:2x2 -l processes+mps:2 -- ./counted "$@" || return 1
+  points 'sort_by(.threads) | map([.threads, .status == "failed", .reused]) == [[1, false, true], [2, true, null]]' \
+    r.jsonl
+  [ "$(sort started)" = "$(printf '%s/2 2\n' 0 1)" ] || fail "other processes:" "$(cat started)"
+}
+
+@test "a program that has fewer threads than it was asked for" {
+  lacking "$MPSWEEP_BUILD_DIR/tests/fakes/unaware"
+  lacking "$MPSWEEP_BUILD_DIR/tests/fakes/gpu_program" kernel:1x32:200000:3 sync sleep:2000
+}
+
 @test "a server" {
   [ -x "$MPSWEEP_BUILD_DIR/mpsweep-load" ] || skip "no libcurl here"
   local request=(--server --request 'GET http://127.0.0.1:{port}/infer')
