@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "explain/words.h"
+#include "orchestrator/explain/point.h"
 #include "orchestrator/explain/set.h"
 
 struct named {
@@ -59,43 +60,8 @@ static json_t *remedy_json(const struct explanation *point)
 
 static json_t *point_json(const struct explanation *point)
 {
-    static const char *const taken[] = {
-        "id",
-        "source",
-        "section",
-        "workload",
-        "layout",
-        "mps",
-        "processes",
-        "threads",
-        "streams",
-        "workers",
-        "gpus",
-        "mps_daemons",
-        "memory",
-        "sync",
-        "launch",
-        "schedule",
-        "connections",
-        "bind",
-        "kernels",
-        "blocks",
-        "spin",
-        "bytes",
-        "threads_per_block",
-        "delay_cycles",
-        "status",
-        "active_thread_percentage",
-        "throughput_ips",
-        "ci95_rel",
-    };
     char reason[512];
-    json_t *object = json_object();
-    for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++) {
-        json_t *value = json_object_get(point->record, taken[i]);
-        if (value)
-            json_object_set(object, taken[i], value);
-    }
+    json_t *object = explain_point_json(point->record);
     json_object_set_new(object, "calibrated", json_boolean(point->calibrated));
     json_object_set_new(object, "predicted_ips", json_real(point->predicted.ips));
     if (point->predicted.half_rel > 0.0) {

@@ -127,3 +127,44 @@ void explain_point_plan(const struct explain_point *point, const json_t *record,
         out->active_thread_percentage =
             (struct point_shares){.values = shares, .count = point->percentage_count};
 }
+
+json_t *explain_point_json(const json_t *record)
+{
+    static const char *const taken[] = {
+        "id",
+        "source",
+        "section",
+        "workload",
+        "layout",
+        "mps",
+        "processes",
+        "threads",
+        "streams",
+        "workers",
+        "gpus",
+        "mps_daemons",
+        "memory",
+        "sync",
+        "launch",
+        "schedule",
+        "connections",
+        "bind",
+        "kernels",
+        "blocks",
+        "spin",
+        "bytes",
+        "threads_per_block",
+        "delay_cycles",
+        "status",
+        "active_thread_percentage",
+        "throughput_ips",
+        "ci95_rel",
+    };
+    json_t *object = json_object();
+    for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++) {
+        json_t *value = json_object_get(record, taken[i]);
+        if (value)
+            json_object_set(object, taken[i], value);
+    }
+    return object;
+}

@@ -40,3 +40,7 @@ enum status explain_point_read(const json_t *header, const json_t *record,
  * has room for them. */
 void explain_point_plan(const struct explain_point *point, const json_t *record,
                         int64_t shares[EXPLAIN_MOST_PERCENTAGES], struct point *out);
+
+/* A new object with what identifies the record's point and what was measured: its settings, status,
+ * throughput and interval, those that the record has. NULL: no memory. */
+json_t *explain_point_json(const json_t *record);

@@ -8,6 +8,7 @@
 #include "job/workload_text.h"
 #include "orchestrator/explain/point.h"
 #include "orchestrator/results/point.h"
+#include "orchestrator/results/settings.h"
 #include "orchestrator/results/table.h"
 
 /* Of a CPU: more is a host that does not rest, less one that mostly sleeps. */
@@ -19,8 +20,8 @@
 #define FULL 0.9
 /* A layout that does as many times as much, with as many workers, shows what the other lacks. */
 #define SHOWN 1.1
-/* The most that an interval counts: that of two rounds has hardly any bounds. */
-#define OFF_MOST 0.25
+/* The most that an interval of two rounds counts: it has hardly any bounds. */
+#define OFF_OF_TWO 0.25
 /* Launches in an iteration from which on a graph saves much of the host's time. */
 #define MANY_LAUNCHES 50
 
@@ -50,12 +51,14 @@ struct programs {
 
 struct finding {
     const json_t *point;
-    double workers, times; /* of one worker's throughput; 0: not known */
-    double off_rel;        /* of times: half of its interval */
+    const json_t *one;     /* the worker that it is compared with; NULL: none was measured */
+    bool one_is_named;     /* since it has the other MPS setting, or is one of several */
+    double workers, times; /* of that one's throughput; 0: not known */
+    double off;            /* of times: its interval ends a factor of exp(off) down and up */
     double cpus, share;    /* in use; of a CPU, that each worker uses */
     enum limit limit;
     const json_t *instead; /* as many workers in another layout over MPS; NULL: not measured */
-    double instead_times, instead_rel;
+    double instead_times, instead_off;
 };
 
 static double number(const json_t *record, const char *key)
@@ -120,15 +123,49 @@ bool explain_has_programs(const json_t *points)
 
 /* -- what limits a point ----------------------------------------------------------------------- */
 
-/* One worker of the same, or NULL. */
-static const json_t *find_one(const struct programs *programs, const json_t *point)
+/* In how many of the settings in which points differ the other has the same. */
+static size_t settings_in_common(const struct programs *programs, const json_t *point,
+                                 const json_t *other)
 {
+    char left[SETTINGS_FIGURE_BYTES], right[SETTINGS_FIGURE_BYTES];
+    size_t count = 0;
+    for (size_t i = 0; i < programs->varying.count; i++) {
+        const struct option_row *row = programs->varying.rows[i];
+        settings_text(point, row, false, left, sizeof left);
+        settings_text(other, row, false, right, sizeof right);
+        count += strcmp(left, right) == 0;
+    }
+    return count;
+}
+
+/* Whether `other` is rather to be compared with than `best`, whatever the order of the file: one
+ * with the point's MPS setting first, then the one with most of its settings. */
+static bool is_nearer(const struct programs *programs, const json_t *point, const json_t *other,
+                      const json_t *best)
+{
+    if (over_mps(other) != over_mps(best))
+        return over_mps(other) == over_mps(point);
+    size_t common = settings_in_common(programs, point, other);
+    size_t of_best = settings_in_common(programs, point, best);
+    return common != of_best ? common > of_best : number(other, "id") < number(best, "id");
+}
+
+/* Finds one worker of the same: a point of one worker is its own. */
+static void find_one(const struct programs *programs, struct finding *found)
+{
+    const json_t *point = found->point;
+    size_t count = 0;
     for (size_t i = 0; i < json_array_size(programs->points); i++) {
         const json_t *other = json_array_get(programs->points, i);
-        if (is_program(other) && workers_of(other) == 1.0 && is_alike(point, other))
-            return other;
+        if (!is_program(other) || workers_of(other) != 1.0 || !is_alike(point, other))
+            continue;
+        count++;
+        if (!found->one || is_nearer(programs, point, other, found->one))
+            found->one = other;
     }
-    return NULL;
+    if (found->workers == 1.0)
+        found->one = point;
+    found->one_is_named = count > 1 || over_mps(found->one) != over_mps(point);
 }
 
 /* The best point over MPS with as many workers, in the same processes or in more. */
@@ -163,13 +200,13 @@ static enum limit limit_of(const struct programs *programs, const struct finding
     bool sliced = processes > 1.0 && !over_mps(found->point);
     /* By much, and surely more. */
     bool shown =
-        found->instead_times >= SHOWN && found->instead_times * (1.0 - found->instead_rel) > 1.0;
+        found->instead_times >= SHOWN && found->instead_times * exp(-found->instead_off) > 1.0;
     bool asked = found->instead != NULL;
     if (found->workers <= 1.0 || found->times <= 0.0)
         return LIMIT_UNKNOWN;
-    if (found->times >= UNDISTURBED * found->workers)
+    if (found->times * exp(-found->off) >= UNDISTURBED * found->workers)
         return LIMIT_NONE;
-    if (found->times * (1.0 + found->off_rel) >= UNDISTURBED * found->workers)
+    if (found->times * exp(found->off) >= UNDISTURBED * found->workers)
         return LIMIT_OPEN;
     if (sliced && (shown || !asked))
         return LIMIT_SLICES;
@@ -179,22 +216,34 @@ static enum limit limit_of(const struct programs *programs, const struct finding
     return several && (shown || !asked) ? LIMIT_PROCESS : LIMIT_SHARED;
 }
 
+/* Half of the interval of a point's throughput, relative. */
+static double off_of(const json_t *point)
+{
+    double half = number(point, "ci95_rel");
+    bool of_two = json_array_size(json_object_get(point, "rounds")) == 2;
+    return of_two ? fmin(OFF_OF_TWO, half) : half;
+}
+
+static double off_of_ratio(const json_t *point, const json_t *other)
+{
+    return hypot(off_of(point), off_of(other));
+}
+
 static struct finding find(const struct programs *programs, const json_t *point)
 {
     struct finding found = {.point = point, .workers = workers_of(point)};
     double cpu_s = number(json_object_get(point, "cpu"), "us_per_iteration") / 1e6;
     found.share = cpu_s * ips_of(point) / found.workers;
     found.cpus = point_cpus_in_use(point);
-    const json_t *one = find_one(programs, point);
-    if (one)
-        found.times = ips_of(point) / ips_of(one);
-    found.off_rel =
-        fmin(OFF_MOST, hypot(number(point, "ci95_rel"), one ? number(one, "ci95_rel") : 0.0));
+    find_one(programs, &found);
+    if (found.one) {
+        found.times = ips_of(point) / ips_of(found.one);
+        found.off = off_of_ratio(point, found.one);
+    }
     found.instead = find_instead(programs, point);
     if (found.instead) {
         found.instead_times = ips_of(found.instead) / ips_of(point);
-        found.instead_rel =
-            fmin(OFF_MOST, hypot(number(found.instead, "ci95_rel"), number(point, "ci95_rel")));
+        found.instead_off = off_of_ratio(found.instead, point);
     }
     found.limit = limit_of(programs, &found);
     return found;
@@ -235,7 +284,7 @@ static void print_limit(FILE *out, const struct programs *programs, const struct
         break;
     case LIMIT_OPEN:
         fprintf(out, "between %.3g and %.3g, which leaves open whether anything limits them",
-                found->times * (1.0 - found->off_rel), found->times * (1.0 + found->off_rel));
+                found->times * exp(-found->off), found->times * exp(found->off));
         break;
     case LIMIT_SLICES:
         fputs("without MPS processes take turns on the GPU", out);
@@ -259,17 +308,29 @@ static void print_limit(FILE *out, const struct programs *programs, const struct
     }
 }
 
+/* "threads 1×16: 2576 iterations/s"; of an unconverged point with its interval. */
+static void print_throughput(FILE *out, const struct programs *programs, const json_t *point)
+{
+    char name[TABLE_LABEL], ips[32], interval[POINT_INTERVAL_BYTES];
+    fprintf(out, "%s: %s iterations/s", table_label(point, &programs->varying, name),
+            text_number(ips_of(point), ips, sizeof ips));
+    if (strcmp(text_at(point, "status"), "unconverged") == 0)
+        fprintf(out, " (unconverged%s%s)", *point_interval(point, NULL, interval) ? ", " : "",
+                interval);
+}
+
 static void print_finding(FILE *out, const struct programs *programs, const struct finding *found)
 {
-    char name[TABLE_LABEL], ips[32];
+    char one[TABLE_LABEL] = "one";
     const char *iteration = text_at(json_object_get(found->point, "observed"), "iteration");
-    fprintf(out, "%s: %s iterations/s%s%s\n", table_label(found->point, &programs->varying, name),
-            text_number(ips_of(found->point), ips, sizeof ips),
-            *iteration ? "; an iteration is " : "", iteration);
+    print_throughput(out, programs, found->point);
+    fprintf(out, "%s%s\n", *iteration ? "; an iteration is " : "", iteration);
     print_host(out, found);
     if (found->limit == LIMIT_UNKNOWN)
         return;
-    fprintf(out, "  %.0f workers do %.3g times as much as one: ", found->workers, found->times);
+    if (found->one_is_named)
+        table_label(found->one, &programs->varying, one);
+    fprintf(out, "  %.0f workers do %.3g times as much as %s: ", found->workers, found->times, one);
     print_limit(out, programs, found);
     fputc('\n', out);
 }
@@ -330,13 +391,25 @@ static int by_id(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* In the order of the plan, as tables are; a file has them as they were measured. Returns the best.
- */
+/* The points of programs in the order of the plan, as tables are; a file has them as they were
+ * measured. The caller frees it; NULL: no memory. */
+static const json_t **in_order(const json_t *points, size_t *count)
+{
+    const json_t **ordered = calloc(json_array_size(points) + 1, sizeof *ordered);
+    *count = 0;
+    for (size_t i = 0; ordered && i < json_array_size(points); i++)
+        if (is_program(json_array_get(points, i)))
+            ordered[(*count)++] = json_array_get(points, i);
+    if (ordered)
+        qsort(ordered, *count, sizeof *ordered, by_id);
+    return ordered;
+}
+
+/* Returns the best. */
 static struct finding print_findings(FILE *out, const struct programs *programs,
                                      const json_t **points, size_t count)
 {
     struct finding best = {.point = NULL};
-    qsort(points, count, sizeof *points, by_id);
     for (size_t i = 0; i < count; i++) {
         struct finding found = find(programs, points[i]);
         print_finding(out, programs, &found);
@@ -349,11 +422,8 @@ static struct finding print_findings(FILE *out, const struct programs *programs,
 void explain_print_programs(FILE *out, json_t *header, const json_t *points)
 {
     const struct programs programs = programs_of(header, points);
-    const json_t **ordered = calloc(json_array_size(points) + 1, sizeof *ordered);
-    size_t count = 0;
-    for (size_t i = 0; ordered && i < json_array_size(points); i++)
-        if (is_program(json_array_get(points, i)))
-            ordered[count++] = json_array_get(points, i);
+    size_t count;
+    const json_t **ordered = in_order(points, &count);
     struct finding best = {.point = NULL};
     table_print_heading(out, header, points);
     if (ordered)
@@ -385,16 +455,13 @@ static json_t *instead_json(const struct finding *found)
     return instead;
 }
 
-/* A record may lack any of the fields. */
 static json_t *to_json(const struct finding *found)
 {
-    static const char *const kept[] = {"id",        "layout",  "mps",
-                                       "processes", "threads", "throughput_ips"};
     const char *name = limit_names[found->limit];
-    json_t *object = json_object();
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
-        json_object_set(object, kept[i], json_object_get(found->point, kept[i]));
+    json_t *one = found->one ? json_object_get(found->one, "id") : NULL;
+    json_t *object = explain_point_json(found->point);
     json_object_set_new(object, "times_one", number_or_null(found->times));
+    json_object_set_new(object, "one", one ? json_incref(one) : json_null());
     json_object_set_new(object, "cpu_share", number_or_null(found->share));
     json_object_set_new(object, "cpus_in_use", number_or_null(found->cpus));
     json_object_set_new(object, "limited_by", name ? json_string(name) : json_null());
@@ -405,16 +472,16 @@ static json_t *to_json(const struct finding *found)
 json_t *explain_programs_json(const json_t *header, const json_t *points)
 {
     const struct programs programs = programs_of(header, points);
-    json_t *array = json_array();
-    for (size_t i = 0; array && i < json_array_size(points); i++) {
-        const json_t *point = json_array_get(points, i);
-        if (!is_program(point))
-            continue;
-        struct finding found = find(&programs, point);
+    size_t count;
+    const json_t **ordered = in_order(points, &count);
+    json_t *array = ordered ? json_array() : NULL;
+    for (size_t i = 0; array && i < count; i++) {
+        struct finding found = find(&programs, ordered[i]);
         if (json_array_append_new(array, to_json(&found)) != 0) {
             json_decref(array);
-            return NULL;
+            array = NULL;
         }
     }
+    free(ordered);
     return array;
 }

@@ -41,7 +41,7 @@ static const struct field fields[] = {
     {"per_gpu", TABLE | FIGURE | EXPLANATION},
     {"gpu_imbalance", TABLE | FIGURE | EXPLANATION},
     {"interval", TABLE | COMPARISON},
-    {"rounds", TABLE | COMPARISON},
+    {"rounds", TABLE | COMPARISON | EXPLANATION},
     {"rounds_left", TABLE},
     {"latency_us", TABLE | FIGURE | COMPARISON},
     {"telemetry", TABLE | FIGURE | COMPARISON},

@@ -388,21 +388,34 @@ limited() {
 @test "of a program the points together show what limits each" {
   local decode=$MPSWEEP_SOURCE_DIR/docs/results/h100-layouts-decode.jsonl
   expect 0 "$MPSWEEP" explain "$decode"
-  [ "$(grep -c ' iterations/s; an iteration is 1 wait, 1584 launches, ' out)" -eq 31 ]
-  grep -q '^  4 workers do 3.87 times as much as one: they hardly disturb each other' out
-  grep -q '^  16 workers do 7.96 times as much as one: the CPUs limit them: 15.1 of 16 are busy$' out
-  grep -q '^  4 workers do 1.45 times as much as one: something in their process limits them, ' out
-  grep -A1 '^  12 workers do 2.93 times as much as one: without MPS processes take turns' out |
+  [ "$(grep -c ' iterations/s.*; an iteration is 1 wait, 1584 launches, ' out)" -eq 31 ]
+  # Each point is compared with the one worker of its own MPS setting.
+  grep -q '^  4 workers do 3.87 times as much as threads+mps 1×1: between 3.14 and 4.77, which leaves open' out
+  grep -q '^  16 workers do 7.96 times as much as threads+mps 1×1: the CPUs limit them: 15.1 of 16 are busy$' out
+  grep -q '^  4 workers do 1.45 times as much as threads+mps 1×1: something in their process limits them, ' out
+  grep -A1 '^  12 workers do 2.89 times as much as threads 1×1: without MPS processes take turns' out |
     grep -q '^    processes+mps 12×1 does 2.5 times as much$'
   grep -q '^  12 workers do 7.34 .*: not the CPUs (12.0 of 16 are busy) but something else' out
   grep -q '^hybrid 8×4, 4 queues: ' out
+  # As those with a calibration, points that did not converge have a mark, and keep their interval.
+  grep -q '^threads 1×2: 80.94 iterations/s (unconverged, 49.80 to 131.5); an iteration is ' out
   grep -q '^The best is hybrid 8×2. Its 1584 launches may be much of the 30.73 ms of a CPU' out
   "$MPSWEEP" explain "$decode" --format json >p.json
-  # In the order of the plan, which is not that of the file.
+  # In the order of the plan, which is not that of the file, whatever that is.
   diff <(sed -nE 's/^([a-z+-]+ [0-9]+×[0-9]+)[:,].* iterations.*/\1/p' out) \
-    <(jq -r 'sort_by(.id)[] | "\(.layout) \(.processes)×\(.threads)"' p.json)
+    <(jq -r '.[] | "\(.layout) \(.processes)×\(.threads)"' p.json)
+  jq -e 'map(.id) == (map(.id) | sort) and all(.status and .ci95_rel and .workers and .connections)
+    and (map(select(.processes * .threads == 1)) | length == 2 and all(.times_one == 1 and .one == .id))' p.json
+  local order
+  for order in '.' '-.'; do
+    jq -sc "map(select(.type != \"point\")) + (map(select(.type == \"point\")) | group_by(.id) | map(last)
+      | sort_by(.id | $order)) | .[]" "$decode" >r.jsonl
+    "$MPSWEEP" explain r.jsonl | diff out - || fail "the order of the lines makes a difference"
+    "$MPSWEEP" explain r.jsonl --format json | diff p.json -
+  done
   limited 'processes+mps 4x1' "" false
   limited 'threads 1x1' "" true
+  limited 'threads 1x4' process true
   limited 'hybrid 8x2' cpus false
   limited 'threads+mps 1x4' process true
   limited 'processes 12x1' time-slicing true
@@ -423,19 +436,38 @@ limited() {
   # Busy CPUs show nothing of workers that spin.
   grep -A1 '^  16 workers do 3 times as much as one: something in their process limits them, such as its hardware queues' out |
     grep -q '^    processes+mps 16×1 does 3 times as much$'
+  # One over MPS was not measured: the line names what it compares with.
+  grep -q '^  16 workers do 9 times as much as threads 1×1: ' out
   grep -q '^The best is processes+mps 16×1. Its 62 launches may be much of ' out
   grep -qx 'with --launch graph a CUDA graph has one in their place.' out
   "$MPSWEEP" explain r.jsonl --format json >p.json
   limited 'threads 1x16' process true
   # Of graphs one alone was measured.
-  jq -e '.[1].times_one == 1 and .[0].times_one == 1 and .[3].times_one == 9' p.json
+  jq -e '.[1].times_one == 1 and .[0].times_one == 1 and .[3].times_one == 9 and .[3].one == 1' p.json
+}
+
+@test "no verdict stands that the interval of the one worker leaves open" {
+  jq -nc '{type: "header", schema: 1, cpus: 16, gpu: {name: "a GPU", uuid: "GPU-1"}},
+    ({type: "point", id: (1, 2, 3), status: "ok", workload: "w.so", processes: 1, threads: 1, layout: "threads",
+      mps: false, ci95_rel: 0.01, throughput_ips: 100}
+    | if .id == 1 then .status = "unconverged" | .ci95_rel = 0.5
+      elif .id == 2 then .threads = 4 | .throughput_ips = 390 else .threads = 8 | .throughput_ips = 400 end)' >r.jsonl
+  expect 0 "$MPSWEEP" explain r.jsonl
+  grep -q '^threads 1×1: 100.0 iterations/s (unconverged, 60.65 to 164.9)$' out
+  grep -q '^  4 workers do 3.9 times as much as one: between 2.37 and 6.43, which leaves open' out
+  grep -q '^  8 workers do 4 times as much as one: something in their process' out ||
+    fail "$(cat out)"
+  # Of two rounds it has hardly any bounds.
+  jq -c 'if .id == 1 then .rounds = [{}, {}] else . end' r.jsonl >two.jsonl
+  expect 0 "$MPSWEEP" explain two.jsonl
+  grep -q '^  4 workers do 3.9 times as much as one: between 3.04 and 5.01, which leaves open' out
 }
 
 @test "of a program that ticks, too; where nothing can be compared it names what to measure" {
   local decode=$MPSWEEP_SOURCE_DIR/docs/results/h100-layouts-decode.jsonl
   jq -c 'del(.observed) | select(.type != "point" or .layout == "threads")' "$decode" >r.jsonl
   expect 0 "$MPSWEEP" explain r.jsonl
-  grep -qE '^threads 1×4: 90.33 iterations/s$' out
+  grep -qE '^threads 1×4: 90.33 iterations/s \(unconverged, 24.78 to 329.3\)$' out
   grep -A1 '^  4 workers do 1.44 .*: something in their process may limit them' out |
     grep -q '^    --layout processes+mps:4 would show it$'
   ! grep -q 'The best is' out || fail "it cannot know launches"

@@ -38,7 +38,7 @@ COPIES="1 copy in of 65536 bytes, 1 copy out of 65536 bytes"
   expect 0 "$MPSWEEP" explain r.jsonl
   [ "$(grep -cE '×1.*: [0-9.]+ iterations/s; an iteration is 1 wait, 12 launches' out)" -eq 2 ]
   [ "$(grep -cE '^  a worker needs [0-9.]+ ms for one, and [0-9.]+ ms of a CPU' out)" -eq 2 ]
-  [ "$(grep -cE '^  2 workers do [0-9.]+ times as much as one: ' out)" -eq 1 ]
+  [ "$(grep -cE '^  2 workers do [0-9.]+ times as much as threads 1×1: ' out)" -eq 1 ]
   expect 0 "$MPSWEEP" explain --format json r.jsonl
   jq -e 'map([.layout, .processes, .throughput_ips > 0, .cpu_share > 0]) | sort
     == [["processes+mps", 2, true, true], ["threads", 1, true, true]]' out
@@ -46,7 +46,7 @@ COPIES="1 copy in of 65536 bytes, 1 copy out of 65536 bytes"
   jq -c 'if .type != "point" then . elif .mps then .throughput_ips = 170 | .ci95_rel = 0.12
     else .throughput_ips = 100 | .ci95_rel = 0.01 end' r.jsonl >wide.jsonl
   expect 0 "$MPSWEEP" explain wide.jsonl
-  grep -q '^  2 workers do 1.7 times as much as one: between 1.5 and 1.9, which leaves open whether anything limits them$' out
+  grep -q '^  2 workers do 1.7 times as much as threads 1×1: between 1.51 and 1.92, which leaves open whether anything limits them$' out
 }
 
 @test "each thread has its own" {
