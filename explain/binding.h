@@ -11,7 +11,7 @@
 
 struct binding {
     enum ceiling_kind kind;   /* that limits; CEILING_KINDS where no ceiling is known */
-    enum ceiling_kind next;   /* the lowest of the others; CEILING_KINDS where there is none */
+    enum ceiling_kind next;   /* the lowest of the others that holds; CEILING_KINDS: none */
     enum ceiling_kind lowest; /* of those that hold */
     enum ceiling_kind passed; /* the lowest of all, if the point is surely above it by 5%; else
                                  CEILING_KINDS */
