@@ -39,12 +39,40 @@ if (!exists('n_panels')) {
 is_column = exists('page_width') && page_width < 5
 panel_columns = n_panels > 1 && !is_column ? 2 : 1
 panel_rows = (n_panels + panel_columns - 1) / panel_columns
-panel_gap = 0.36
 panel_between = 0.6
 if (n_panels > 1) {
+    # A title stands above its panel, in lines of whole settings as wide as that.
+    set encoding utf8
+    head_size = is_column ? 7 : 7.5
+    head_step = 0.135
+    head_most = int(((exists('page_width') ? page_width : 7.0) - 1.05 - (panel_columns - 1) * \
+        panel_between) / panel_columns * 72 / (0.56 * head_size))
+    head_lines = 1
+    array head_of[n_panels]
+    array head_count[n_panels]
+    do for [p = 1:n_panels] {
+        rest = panel_titles[p]
+        lines = ''
+        count = 1
+        while (strlen(rest) > head_most) {
+            end = 0
+            do for [i = 2:head_most] { if (rest[i - 1:i] eq ', ') { end = i } }
+            if (end == 0) { end = head_most }
+            lines = lines . rest[1:end] . "\n"
+            rest = rest[end + 1:]
+            count = count + 1
+        }
+        head_of[p] = lines . rest . "\n"
+        head_count[p] = count
+        if (count > head_lines) { head_lines = count }
+    }
+    panel_head = head_lines * head_step + 0.06
+    panel_gap = 0.3 + panel_head
     panel_height = is_column ? 1.6 : 2.3
-    plot_height = panel_rows * panel_height + (panel_rows - 1) * panel_gap
+    plot_height = panel_rows * panel_height + (panel_rows - 1) * panel_gap + panel_head
     legend_below = 1
+} else {
+    panel_gap = 0
 }
 load folder . 'style.gp'
 if (n_panels == 1) { panel_height = plot_height }
@@ -58,8 +86,6 @@ set yrange [0:throughput_max > 0 ? throughput_max * 1.06 : 1]
 set format y throughput_max >= 10 ? '%.0f' : '%g'
 set xtics x_is_rate ? rate_step(x_max, panel_width) : count_step(x_max, panel_width)
 
-# No line of the grid goes through a panel's title.
-set style textbox opaque noborder margins 0.4, 0.4
 if (n_panels > 1) { set multiplot }
 do for [p = 1:n_panels] {
     set lmargin at screen across(panel_left(p))
@@ -73,8 +99,14 @@ do for [p = 1:n_panels] {
     }
     if ((p - 1) % panel_columns == 0) { set ylabel ylabel noenhanced } else { unset ylabel }
     if (n_panels > 1) {
-        set label 3 panel_titles[p] at graph 0.03, graph 0.95 left font text_font noenhanced \
-            boxed front
+        rest = head_of[p]
+        do for [line = 1:head_count[p]] {
+            end = strstrt(rest, "\n")
+            set label 300 + line rest[1:end - 1] at screen across(panel_left(p)), \
+                up(panel_bottom(p) + panel_height + 0.08 + (head_count[p] - line) * head_step) \
+                left font sprintf(',%g', head_size) noenhanced
+            rest = rest[end + 1:]
+        }
     }
     if (n_panels > 1 && emulated) {
         set label 2 'EMULATED GPU' at graph 0.5, graph 0.5 center rotate by 20 \

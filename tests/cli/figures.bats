@@ -476,6 +476,10 @@ of_memories() {
   shows pinned 'pageable, sync' threads+mps 'threads, 32 queues'
   hides 'threads, pinned'
   draws throughput r.jsonl --width 84mm
+  # A title stands above its panel and hides nothing; one that is wider has several lines.
+  draws throughput "$MPSWEEP_SOURCE_DIR/docs/results/h100-tune-45s-detect-3.jsonl"
+  shows '>pinned, stream launch, 8 queues, <' '>schedule auto, bind near<'
+  hides 'filter:url(#textbox)'
   # Eight have one panel.
   { of_memories pinned "$layouts"; of_memories pageable "threads processes processes+mps"; } | file r.jsonl
   draws throughput r.jsonl
