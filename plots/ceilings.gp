@@ -44,13 +44,21 @@ set logscale x
 decades = log10(ips_max / ips_min)
 set xrange [ips_min / 10.0 ** (0.04 * decades + 0.02):ips_max * 10.0 ** (0.04 * decades + 0.02)]
 set xtics () offset 0, lift
-# As many rows as there is room for.
+# As many numbers as there is room for: the least distance of two of them is in decades.
 width = page_width - left_margin - right_margin
 room = width / 0.45
-digits = decades * 2 > room ? '1' : decades * 2.7 > room ? '1 3' : \
-    decades * 5 > room || decades > 0.9 ? '1 2 5' : \
-    decades > 0.3 ? '1 1.5 2 3 4 5 6 8' : \
-    '1 1.1 1.2 1.3 1.4 1.6 1.8 2 2.2 2.5 2.8 3 3.3 3.6 4 4.5 5 5.5 6 6.5 7 7.5 8 8.5 9 9.5'
+array numbers[7] = [ \
+    '1 1.1 1.2 1.3 1.4 1.6 1.8 2 2.2 2.5 2.8 3 3.3 3.6 4 4.5 5 5.5 6 6.5 7 7.5 8 8.5 9 9.5', \
+    '1 1.2 1.4 1.6 1.8 2 2.2 2.5 3 3.5 4 5 6 7 8 9', '1 1.5 2 3 4 5 6 8', '1 1.5 2 3 5 7', \
+    '1 2 5', '1 3', '1']
+array distances[7] = [0.022, 0.041, 0.079, 0.125, 0.301, 0.477, 1]
+chosen = decades * 2 > room ? 7 : decades * 2.7 > room ? 6 : \
+    decades * 5 > room || decades > 0.9 ? 5 : decades > 0.3 ? 3 : 1
+number_width = 0.07 * digits_of(ips_max) + 0.06
+while (chosen < 7 && distances[chosen] * width / (1.08 * decades + 0.04) < number_width) {
+    chosen = chosen + 1
+}
+digits = numbers[chosen]
 every = int(ceil(decades * (0.15 + 0.07 * digits_of(ips_max)) / width + 0.01))
 first_power = int(floor(log10(ips_min))) - 1
 do for [power = first_power:int(ceil(log10(ips_max))) + 1:every] {

@@ -16,6 +16,11 @@ load data
 top = throughput_max > 0 ? throughput_max : 1
 is_dark(ips) = ips < 0.6 * top
 
+# The longest number of a cell, and of its streams.
+set encoding utf8
+stats $cells using (strlen(strcol(4))) nooutput name 'VALUE'
+stats $cells using (strlen(strcol(5))) nooutput name 'STREAMS'
+
 # gnuplot 5.4 crashes over labels without points. Counted while no range is set, which would hide some.
 stats $cells using ($3 < 0 ? 1 : 0) nooutput name 'MISSING'
 stats $cells using ($3 >= 0 && is_dark($3) ? 1 : 0) nooutput name 'DARK'
@@ -43,16 +48,24 @@ set tics scale 0
 set xrange [0.5:n_processes + 0.5]
 set yrange [0.5:n_threads + 0.5]
 set xtics () offset 0, lift
-do for [i = 1:n_processes] { set xtics add (sprintf('%d', processes[i]) i) }
+value_room = plot_width / n_processes
+# Of numbers without room for all every second has one, or every third.
+label_width = strlen(sprintf('%d', processes[n_processes])) * 0.57 * font_size / 72.0 + 0.05
+do for [i = 1:n_processes:int(ceil(label_width / value_room))] {
+    set xtics add (sprintf('%d', processes[i]) i)
+}
 set ytics ()
 do for [i = 1:n_threads] { set ytics add (sprintf('%d', threads[i]) i) }
 set xlabel 'processes' noenhanced offset 0, 0.4 + 1.6 * lift
 set ylabel 'threads a process' noenhanced
 
-value_room = plot_width / n_processes
 value_size = value_room > 0.365 ? 7.5 : value_room > 0.26 ? 6 : 4.5
 value_font = sprintf(',%g', value_size)
 half = 0.47
+# Of cells that are narrower than their numbers the colour has to do.
+fits(characters) = characters * 0.57 * value_size / 72.0 <= 2 * half * value_room
+first_line = fits(VALUE_max) ? 1 : 2
+last_line = has_streams && fits(STREAMS_max) ? 2 : 1
 # Of two lines in a cell.
 above = has_streams ? 0.33 : 0
 below = -0.33
@@ -66,14 +79,13 @@ if (MISSING_sum > 0) {
         "$cells using ($3 < 0 ? $1 : NaN):2:4 with labels font title_font textcolor rgb '#000000' " . \
         "noenhanced notitle"
 }
-lines = has_streams ? 2 : 1
-if (DARK_sum > 0) {
-    parts = parts . ", for [l = 1:lines] $cells " . \
+if (DARK_sum > 0 && first_line <= last_line) {
+    parts = parts . ", for [l = first_line:last_line] $cells " . \
         "using ($3 >= 0 && is_dark($3) ? $1 : NaN):2:(strcol(3 + l)) with labels " . \
         "offset 0, l == 1 ? above : below font value_font textcolor rgb '#FFFFFF' noenhanced notitle"
 }
-if (LIGHT_sum > 0) {
-    parts = parts . ", for [l = 1:lines] $cells " . \
+if (LIGHT_sum > 0 && first_line <= last_line) {
+    parts = parts . ", for [l = first_line:last_line] $cells " . \
         "using ($3 >= 0 && !is_dark($3) ? $1 : NaN):2:(strcol(3 + l)) with labels " . \
         "offset 0, l == 1 ? above : below font value_font textcolor rgb '#000000' noenhanced notitle"
 }

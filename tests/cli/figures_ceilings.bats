@@ -107,6 +107,14 @@ C
   grep -qF 'Mark: the lowest of the other ceilings' a.gp
 }
 
+@test "ceilings: numbers below it have room on less than a decade" {
+  needs_gnuplot
+  draws ceilings "$MPSWEEP_SOURCE_DIR/docs/results/h200-x4-tune.jsonl"
+  shows '>20000<' '>50000<' '>100000<'
+  hides '>40000<'
+  hides '>80000<'
+}
+
 @test "ceilings: fields of any type, more names than marks" {
   needs_gnuplot
   file r.jsonl <<'P'

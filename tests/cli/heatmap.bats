@@ -95,3 +95,14 @@ C
   expect 0 "$MPSWEEP" plot r.jsonl --figure heatmap -o r.gp
   grep -q 'Throughput by processes and threads (iterations/s)' r.gp
 }
+
+@test "heatmap: numbers that have no room stay out of cells and axis" {
+  needs_gnuplot
+  local forum=$MPSWEEP_SOURCE_DIR/docs/results/h200-forum.jsonl
+  draws heatmap "$forum"
+  shows '>4020<' '>28<'
+  draws heatmap "$forum" --width 84mm
+  hides '>4020<'
+  hides '>10<'
+  shows '>1<' '>4<' '>8<' '>28<' '>4000<'
+}
