@@ -35,6 +35,10 @@ set xrange [0:order_max * 1.03 + 1]
 set yrange [0:y_most]
 set format y value_max >= 10 ? '%.0f' : '%g'
 
+# The line of the best so far where it passes a place of the order.
+line_at(x) = sum [k = 1:|$best|] (word($best[k], 1) <= x && \
+    (k == |$best| || word($best[k + 1], 1) > x) ? real(word($best[k], 2)) : 0)
+
 # A name without room beside one of those before it is left out, and takes none.
 name_step = 0.12 * (order_max * 1.03 + 1) / plot_width
 do for [i = 1:n_marks] {
@@ -51,9 +55,16 @@ do for [i = 1:n_marks] {
             set label 7000 + i mark_text[i] right
         }
     } else { if (has_room) {
-        # Upright: there is one point in each place of the order. High ones have their text below.
-        is_high = mark_y[i] > 0.7 * y_most
-        set label 7000 + i mark_text[i] at first mark_x[i], first mark_y[i] rotate by 90 \
+        # Upright: there is one point in each place of the order. High ones have their text below, and
+        # one that the line would go through begins behind it.
+        length = (0.55 * strlen(mark_text[i]) + 1.5) * legend_size / 72.0 * y_most / plot_height
+        line_y = line_at(mark_x[i])
+        is_high = mark_y[i] > 0.7 * y_most || \
+            (line_y > mark_y[i] && line_y < mark_y[i] + length && line_y + length > y_most)
+        is_crossed = is_high ? line_y < mark_y[i] && line_y > mark_y[i] - length : \
+            line_y > mark_y[i] && line_y < mark_y[i] + length
+        set label 7000 + i mark_text[i] \
+            at first mark_x[i], first (is_crossed ? line_y : mark_y[i]) rotate by 90 \
             offset character 0, is_high ? -0.8 : 0.8 font legend_font noenhanced textcolor '#555555'
         if (is_high) { set label 7000 + i mark_text[i] right }
     } else { mark_text[i] = '' } }

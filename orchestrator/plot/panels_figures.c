@@ -185,6 +185,11 @@ static bool take_phases(const json_t *point, double *x)
     return point_is_measured(point) && sum > 0 && isfinite(total_us(point));
 }
 
+static bool take_graph_phases(const json_t *point, double *x)
+{
+    return take_phases(point, x) && strcmp(text_at(point, "launch"), "graph") == 0;
+}
+
 static void write_phases(FILE *file, const struct series_table *table)
 {
     fputs("# row, then from left to right the end of each phase as a share of the iteration\n"
@@ -211,11 +216,13 @@ static void write_phases(FILE *file, const struct series_table *table)
 enum status plot_phases_write(const struct results *results, const char *path, FILE *file)
 {
     struct series_table table;
-    static const struct series_figure figure = {
+    const struct series_figure figure = {
         .name = "phases",
         .title = "Where the time of an iteration goes",
-        .notes = "On the right: mean latency. With graph launch the copies are part of the graph, "
-                 "and wait in the synchronisation. ",
+        .notes = series_takes_any(results, take_graph_phases)
+                     ? "On the right: mean latency. With graph launch the copies are part of the "
+                       "graph, and wait in the synchronisation. "
+                     : "On the right: mean latency. ",
         .needed = "with the time of its phases (phases or phase_us)",
         .missing = "without phases",
         .take = take_phases,

@@ -173,6 +173,12 @@ P
   grep -q ' 0 0.00000 0.10000 0.90000 0.90000 1$' a.gp
   # More in the phases than in all: their sum counts.
   grep -q ' 0 0.25000 0.50000 0.75000 1.00000 1$' a.gp
+  # What graphs do stands where there are some.
+  shows 'With graph launch the copies are part of the graph'
+  jq -c 'select(.launch != "graph")' r.jsonl >stream.jsonl
+  draws phases stream.jsonl
+  shows 'On the right: mean latency.'
+  hides 'With graph launch'
 }
 
 @test "launch: one call, as recorded or from the phase" {
@@ -362,6 +368,19 @@ P
     draws $figure "$name"
     absent 'may hold more' a.gp
   done
+}
+
+@test "search: a name that the line of the best would go through begins above it" {
+  needs_gnuplot
+  draws search "$MPSWEEP_SOURCE_DIR/docs/results/h200-tune.jsonl"
+  # The line is as high as the threads of the point before.
+  local -A begins
+  local name
+  for name in 'N threads' '1×1'; do
+    begins[$name]=$(grep -B1 "<text>$name<" a.svg | sed -nE 's/.*translate\([^,]*,([0-9.]+)\).*/\1/p')
+    [ -n "${begins[$name]}" ] || fail "no $name"
+  done
+  [ "${begins['1×1']}" = "${begins['N threads']}" ] || fail "${begins[@]}"
 }
 
 @test "search: names of neighbours in the order stand upright beside each other" {
