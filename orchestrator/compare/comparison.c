@@ -44,11 +44,13 @@ static size_t rounds_of(const json_t *point, const char *figure, double values[E
 static struct estimate throughput_of(const json_t *point)
 {
     double values[EFFECT_MOST_ROUNDS];
+    double half = point_half_rel(point);
     size_t count = rounds_of(point, "throughput_ips", values);
+    if (point_rate_is_searched(point))
+        return estimate_from_half_width(number_at(point, "throughput_ips"), half, INFINITY);
     if (count > 1)
         return estimate_from_rounds(values, count);
     double batches = number_at(json_object_get(point, "interval"), "batches");
-    double half = number_at(point, "ci95_rel");
     return estimate_from_half_width(number_at(point, "throughput_ips"),
                                     isnan(half) ? INFINITY : half,
                                     (batches >= 2 ? batches : BATCHES) - 1);

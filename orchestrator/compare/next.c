@@ -28,6 +28,13 @@ static double times_of(const struct effect *effect, const struct comparison *com
     return end / fabs(beyond) * (end / fabs(beyond));
 }
 
+/* Whether a step of a search leaves it unsure, which rounds do not narrow. */
+static bool is_within_a_step(const struct compare_row *row)
+{
+    return (point_rate_is_searched(row->base) || point_rate_is_searched(row->change)) &&
+           row->has_throughput && row->verdict == EFFECT_UNSURE;
+}
+
 /* For a verdict on an unsure point, about; INFINITY: none is enough, 0: it has a verdict, or lacks
  * figures to compare. */
 static double rounds_wanted(const struct compare_row *row, const struct comparison *comparison)
@@ -72,9 +79,13 @@ static void print_few(FILE *out, const struct comparison *comparison)
 
 static void print_unsure(FILE *out, const struct comparison *comparison)
 {
-    size_t settled = 0, near = 0;
+    size_t settled = 0, near = 0, steps = 0;
     double most = 0;
     for (size_t i = 0; i < comparison->count; i++) {
+        if (is_within_a_step(&comparison->rows[i])) {
+            steps++;
+            continue;
+        }
         double wanted = rounds_wanted(&comparison->rows[i], comparison);
         near += isinf(wanted);
         if (!(wanted > 0) || isinf(wanted))
@@ -87,6 +98,11 @@ static void print_unsure(FILE *out, const struct comparison *comparison)
                 "%zu unsure so near to ±%g%% that %d rounds would hardly decide: another "
                 "--threshold may\n",
                 near, comparison->threshold * 100, EFFECT_MOST_ROUNDS);
+    if (steps > 0)
+        fprintf(out,
+                "%zu unsure by the steps of searched rates, which rounds do not narrow: another "
+                "--threshold may decide\n",
+                steps);
     if (settled == 0)
         return;
     fprintf(

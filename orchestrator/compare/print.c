@@ -283,9 +283,12 @@ static json_t *settings_json(const json_t *point)
 static json_t *measured_json(const json_t *point)
 {
     json_t *object = json_object();
-    static const char *const fields[] = {"id", "status", "error", "throughput_ips", "ci95_rel"};
+    static const char *const fields[] = {"id", "status", "error", "throughput_ips"};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         json_object_set(object, fields[i], json_object_get(point, fields[i]));
+    double half = point_half_rel(point);
+    if (json_object_get(point, "ci95_rel"))
+        json_object_set_new(object, "ci95_rel", isfinite(half) ? json_real(half) : json_null());
     return object;
 }
 

@@ -75,7 +75,7 @@ static double throughput(const json_t *point)
 
 static double half_width(const json_t *point)
 {
-    return point_is_measured(point) ? number_at(point, "ci95_rel") : (double)NAN;
+    return point_is_measured(point) ? point_half_rel(point) : (double)NAN;
 }
 
 static void print_latency(FILE *out, const struct results *results,
@@ -132,8 +132,11 @@ void export_print_openmetrics(FILE *out, const struct results *results)
                  "1 if the point has a number, 0 if it failed or is infeasible.", measured);
     print_points(out, results, &settings, "mpsweep_point_iterations_per_second", "Throughput.",
                  throughput);
-    print_points(out, results, &settings, "mpsweep_point_half_width_ratio",
-                 "Half the 95% interval of the throughput, as a share of it.", half_width);
+    print_points(
+        out, results, &settings, "mpsweep_point_half_width_ratio",
+        "Half the 95% interval of the throughput, as a share of it; of a searched rate, a step "
+        "of the search.",
+        half_width);
     print_latency(out, results, &settings);
     metrics_end(out);
 }

@@ -59,7 +59,7 @@ static void write_texts(FILE *file, const struct series_table *table)
     for (size_t i = 0; i < table->count; i++) {
         struct imbalance imbalance = {0};
         const json_t *point = table->rows[i].point;
-        double interval = number_at(point, "ci95_rel");
+        double interval = point_half_rel(point);
         char number[32], text[160];
         imbalance_of(point, &imbalance);
         snprintf(text, sizeof text, "%s/s each, %.1f%% apart",

@@ -15,8 +15,8 @@
 
 static double half_width_ips(const json_t *point)
 {
-    double relative = json_number_value(json_object_get(point, "ci95_rel"));
-    return json_number_value(json_object_get(point, "throughput_ips")) * relative;
+    double relative = point_half_rel(point);
+    return isnan(relative) ? 0.0 : number_at(point, "throughput_ips") * relative;
 }
 
 static bool take(const json_t *point, double *x)
@@ -85,6 +85,18 @@ static void write_ranges(FILE *file, const struct series_table *table, bool by_r
     write_line(file, fewest, best, by_rate);
 }
 
+/* Their bars are no confidence intervals. */
+static void note_searched(const struct series_table *table, char *notes, size_t size)
+{
+    bool any = false;
+    size_t length = strlen(notes);
+    for (size_t i = 0; i < table->count; i++)
+        any |= point_rate_is_searched(table->rows[i].point) &&
+               isfinite(point_half_rel(table->rows[i].point));
+    if (any)
+        snprintf(notes + length, size - length, "Bars of searched rates: a step of the search. ");
+}
+
 /* Layouts that a tune looked at in short. */
 static void note_least(const struct series_table *table, char *notes, size_t size)
 {
@@ -124,6 +136,7 @@ enum status plot_throughput_write(const struct results *results, const char *pat
         snprintf(notes, sizeof notes,
                  "Error bars: 95%% confidence intervals; %d point%s unconverged. ",
                  table.unconverged, table.unconverged > 1 ? "s are" : " is");
+    note_searched(&table, notes, sizeof notes);
     note_least(&table, notes, sizeof notes);
     status = series_write_heading(file, &figure, &table, results);
     if (status != STATUS_OK)

@@ -137,6 +137,19 @@ static bool any_is_least(const struct report_file *file)
     return any;
 }
 
+static bool any_is_searched(const struct report_file *file)
+{
+    size_t index;
+    const json_t *point;
+    bool any = false;
+    json_array_foreach(file->results.points, index, point)
+    {
+        any |= point_is_measured(point) && point_rate_is_searched(point) &&
+               isfinite(point_half_rel(point));
+    }
+    return any;
+}
+
 enum status report_write_points(FILE *out, const struct report_file *file)
 {
     static const char *const titles[][2] = {
@@ -162,6 +175,9 @@ enum status report_write_points(FILE *out, const struct report_file *file)
     if (many)
         fputs("<noscript><style>.many tbody tr { display: table-row !important; "
               "}</style></noscript>\n",
+              out);
+    if (any_is_searched(file))
+        fputs("<p class=\"note\">95% of a rate that was searched is a step of the search.</p>\n",
               out);
     if (any_is_least(file))
         fputs("<p class=\"note\">≥: looked at in short, it holds at least that rate.</p>\n", out);

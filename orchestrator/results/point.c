@@ -59,16 +59,19 @@ static bool is_narrowed(const json_t *point)
            (!*stage || strcmp(stage, "final") == 0);
 }
 
+double point_half_rel(const json_t *point)
+{
+    double low, high;
+    if (!rate_step(json_object_get(point, "rate"), &low, &high))
+        return number_at(point, "ci95_rel");
+    return is_narrowed(point) ? RATE_STEP : (double)NAN;
+}
+
 const char *point_half_width(const json_t *point, char text[POINT_HALF_BYTES])
 {
-    double half = number_at(point, "ci95_rel"), low, high;
+    double half = point_half_rel(point);
     *text = '\0';
-    bool searched = rate_step(json_object_get(point, "rate"), &low, &high);
-    if (searched && is_narrowed(point))
-        snprintf(text, POINT_HALF_BYTES, "%.1f%%", 100.0 * RATE_STEP);
-    else if (searched)
-        return text;
-    else if (isfinite(half) && strcmp(text_at(point, "status"), "unconverged") == 0)
+    if (isfinite(half) && strcmp(text_at(point, "status"), "unconverged") == 0)
         /* Up, or what misses the goal may read as the goal. */
         snprintf(text, POINT_HALF_BYTES, "%.1f%%", ceil(1e3 * half - 1e-9) / 10.0 + 0.0);
     else if (isfinite(half))

@@ -30,10 +30,13 @@ const char *point_shape(const json_t *point, char text[POINT_SHAPE_BYTES]);
  */
 double point_cpus_in_use(const json_t *point);
 
-/* Half of the 95% interval of its throughput, "9.5%"; "" where none is known. Of an unconverged
- * point rounded up, in the third digit: what is above the goal must not read as the goal. Of a rate
- * that was searched, a step of the search, or "" if that went on to no such step: how much rounds
- * at the rate differ shows nothing of it. Returns text. */
+/* Half of the 95% interval of its throughput, as a share of it; NAN where none is known. Of a rate
+ * that was searched, a step of the search, or NAN if that went on to no such step: how much rounds
+ * at the rate differ shows nothing of it. */
+double point_half_rel(const json_t *point);
+
+/* The same as "9.5%", or "". Of an unconverged point rounded up, in the third digit: what is above
+ * the goal must not read as the goal. Returns text. */
 #define POINT_HALF_BYTES 32
 const char *point_half_width(const json_t *point, char text[POINT_HALF_BYTES]);
 

@@ -382,7 +382,7 @@ static void print_csv_point(FILE *out, const json_t *point, uint64_t lacked, boo
     rate_print_csv(out, point);
     csv_text(out, text_at(point, "status"));
     csv_number(out, latency ? number_at(point, "throughput_ips") : NAN);
-    csv_share(out, latency ? number_at(point, "ci95_rel") : NAN);
+    csv_share(out, latency ? point_half_rel(point) : NAN);
     for (size_t i = 0; i < sizeof percentiles / sizeof *percentiles; i++)
         csv_number(out, number_at(latency, percentiles[i]));
     csv_share(out, latency ? number_at(point, "fairness_jain") : NAN);

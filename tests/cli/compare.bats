@@ -156,6 +156,26 @@ P
   grep -qE '^threads +1×2 .* same +1\.5000 +1\.[0-9]+ to 1\.[0-9]+ +worse' out
 }
 
+@test "a searched rate is known to a step of the search, whatever its rounds show" {
+  # searched RATE HALF: a point whose rate a search found, with rounds of that interval.
+  searched() {
+    echo "{\"rate\": {\"offered_ips\": $1, \"search\": [], \"goal\": {\"percentile\": \"p99\",
+      \"us\": 5000}}, \"throughput_ips\": $1, \"ci95_rel\": $2}" | tr -d '\n'
+  }
+  searched 800 0.5695 | file base.jsonl
+  searched 801 0.5695 | file new.jsonl
+  compare 0 -f json
+  jq -e '.points[0] | .throughput.low > 0.92 and .throughput.high < 1.08 and .base.ci95_rel == 0.05' out
+  # Rounds that agree do not make a difference within a step one of the layouts.
+  searched 800 0.001 | file base.jsonl
+  searched 770 0.001 | file new.jsonl
+  compare 0
+  [ "$(tail -1 out)" = '0 worse, 0 better, 0 same, 1 unsure' ]
+  grep -q '^1 unsure by the steps of searched rates, which rounds do not narrow' out
+  searched 640 0.001 | file new.jsonl
+  compare 3
+}
+
 @test "latencies of one bucket of a histogram are not distinguished" {
   file base.jsonl <<<'{"latency_us": {"p99": 1000, "bounds": {"p99": [1000, 1000]}}}'
   file new.jsonl <<<'{"latency_us": {"p99": 1015, "bounds": {"p99": [1015, 1015]}}}'

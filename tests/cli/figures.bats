@@ -95,6 +95,21 @@ P
   hides '>−500<'
 }
 
+@test "throughput: the bar of a searched rate is a step of the search" {
+  needs_gnuplot
+  file r.jsonl <<'P'
+{"threads": 4, "rate": {"offered_ips": 500, "arrival": "constant"}, "throughput_ips": 500}
+{"threads": 4, "rate": {"offered_ips": 700, "goal": {"percentile": "p99", "us": 5}}, "throughput_ips": 700, "ci95_rel": 0.57}
+P
+  draws throughput r.jsonl
+  grep -qx '500 500 0.5' a.gp
+  grep -qx '700 700 35' a.gp
+  shows 'Bars of searched rates: a step of the search.'
+  file r.jsonl <<<'{"threads": 4, "throughput_ips": 500}'
+  draws throughput r.jsonl
+  hides 'searched rates'
+}
+
 @test "throughput: what is served of an offered rate" {
   needs_gnuplot
   file r.jsonl <<'P'

@@ -376,10 +376,23 @@ P
   grep -qE '^threads .* 1282 poisson p99<25 ms +1272 +±5\.0% ' out
   grep -qE '^threads .* 1600 poisson +1600 +±17\.4% ' out
   grep -qx 'rates    95% of one that was searched is a step of the search' out
+  expect 0 "$MPSWEEP" export "$RESULTS/h200-open-loop.jsonl" -f csv
+  [ "$(awk -F , 'NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i } { print $column["ci95_rel"] }' out |
+    tr '\n' ' ')" = 'ci95_rel 0.747 0.1744 0.05 0.5654 0.001106 0.05 0.7464 0.04338 0.05 ' ]
+  expect 0 "$MPSWEEP" export "$RESULTS/h200-open-loop.jsonl" -f openmetrics
+  grep -q '^mpsweep_point_half_width_ratio{point="5",.*} 0\.05$' out
+  grep -q '^# HELP mpsweep_point_half_width_ratio .*of a searched rate, a step of the search' out
+  expect 0 "$MPSWEEP" report "$RESULTS/h200-open-loop.jsonl" -o page.html
+  grep -qF '>95% of a rate that was searched is a step of the search.<' page.html
+  expect 0 "$MPSWEEP" report "$RESULTS/h200-forum.jsonl" -o page.html
+  absent 'a step of the search' page.html
   # Looks of a tune leave it to the finals to narrow it.
   expect 0 "$MPSWEEP" export "$RESULTS/h100-tune-150s-http-1.jsonl"
   grep -qE '^hybrid .* 8×16 .* 2321 p99<50 ms +2322 +- ' out
   grep -qE '^hybrid .* 8×4 .* 1951.3 p99<50 ms +1950 +±5\.0% ' out
+  expect 0 "$MPSWEEP" export "$RESULTS/h100-tune-150s-http-1.jsonl" -f openmetrics
+  grep -q '^mpsweep_point_half_width_ratio{.*shape="8×4".*} 0\.05$' out
+  absent '^mpsweep_point_half_width_ratio{.*shape="8×16".*}' out
 }
 
 @test "export: in the order of the plan" {
