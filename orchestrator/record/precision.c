@@ -152,17 +152,34 @@ static void add_stall(json_t *record, const struct point *point, const struct wi
         remedy);
 }
 
-static void warn_outliers_of(json_t *warnings, const char *workload,
+/* What take turns on a GPU, in words; NULL: the point has no such. */
+static const char *those_in_turns(const struct point *point)
+{
+    if (point_over_mps(point))
+        return NULL;
+    if (point->processes > 1)
+        return "processes";
+    return point->contexts == CONTEXTS_OWN && point->threads > 1 ? "contexts" : NULL;
+}
+
+static void warn_outliers_of(json_t *warnings, const struct point *point, const char *workload,
                              const struct histogram *latency)
 {
+    const char *in_turns = those_in_turns(point);
+    char cause[128] = "look for other work on these CPUs and this GPU";
     double share, time_share, median = histogram_quantile_ns(latency, 0.5);
     histogram_above(latency, OUTLIER_MEDIANS * median, &share, &time_share);
+    if (in_turns)
+        snprintf(cause, sizeof cause,
+                 "probably they waited for time slices, as the %s take turns on the GPU; over MPS "
+                 "there are none",
+                 in_turns);
     if (time_share >= OUTLIER_TIME)
         warnings_add(warnings, "outliers",
                      "%.2g%% of the iterations%s%s took over %.0f times the median of %.3g ms, and "
-                     "%.0f%% of the time: look for other work on these CPUs and this GPU",
+                     "%.0f%% of the time: %s",
                      100.0 * share, workload ? " of " : "", workload ? workload : "",
-                     OUTLIER_MEDIANS, median / 1e6, 100.0 * time_share);
+                     OUTLIER_MEDIANS, median / 1e6, 100.0 * time_share, cause);
 }
 
 /* Those of each workload of a mix: iterations of one are no measure for another. */
@@ -170,9 +187,9 @@ static void warn_outliers(json_t *warnings, const struct point *point,
                           const struct round_result *last)
 {
     if (!last->programs)
-        warn_outliers_of(warnings, NULL, &last->latency);
+        warn_outliers_of(warnings, point, NULL, &last->latency);
     for (unsigned i = 0; i < last->program_count; i++)
-        warn_outliers_of(warnings, point->mix->programs[i].name, &last->programs[i].latency);
+        warn_outliers_of(warnings, point, point->mix->programs[i].name, &last->programs[i].latency);
 }
 
 /* The trend is a straight line through the mean in the middle of the window. */

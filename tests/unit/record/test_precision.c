@@ -183,6 +183,39 @@ static void outliers_are_warned_of(void **state)
     json_decref(record);
 }
 
+static void expect_cause(const struct point *of, const char *cause)
+{
+    measured(1, 0.005);
+    for (int i = 0; i < 8; i++)
+        histogram_record(&measurement.last.latency, 10000000);
+    point = *of;
+    json_t *record = recorded(0.01);
+    const char *text = only_warning(record, "outliers");
+    if (!strstr(text, cause))
+        fail_msg("'%s' lacks '%s'", text, cause);
+    json_decref(record);
+}
+
+/* Layouts without MPS have time slices of their own. */
+static void outliers_of_those_in_turns_are_their_time_slices(void **state)
+{
+    (void)state;
+    expect_cause(&(struct point){.layout = LAYOUT_THREADS, .processes = 1, .threads = 2},
+                 "look for other work");
+    expect_cause(&(struct point){.layout = LAYOUT_PROCESSES, .processes = 1, .threads = 1},
+                 "look for other work");
+    expect_cause(&(struct point){.layout = LAYOUT_PROCESSES_MPS, .processes = 2, .threads = 1},
+                 "look for other work");
+    expect_cause(&(struct point){.layout = LAYOUT_PROCESSES, .processes = 2, .threads = 1},
+                 "time slices, as the processes take turns");
+    expect_cause(&(struct point){.layout = LAYOUT_HYBRID_TIMESLICED, .processes = 2, .threads = 2},
+                 "time slices, as the processes take turns");
+    expect_cause(
+        &(struct point){
+            .layout = LAYOUT_THREADS, .processes = 1, .threads = 2, .contexts = CONTEXTS_OWN},
+        "time slices, as the contexts take turns");
+}
+
 static void workloads_of_a_mix_are_no_outliers_of_each_other(void **state)
 {
     (void)state;
@@ -374,6 +407,7 @@ int main(void)
         cmocka_unit_test(a_drift_is_a_share_of_what_was_before),
         cmocka_unit_test(a_change_has_one_warning),
         cmocka_unit_test(outliers_are_warned_of),
+        cmocka_unit_test(outliers_of_those_in_turns_are_their_time_slices),
         cmocka_unit_test(scattered_multiprocessors_are_all_listed),
         cmocka_unit_test(workloads_of_a_mix_are_no_outliers_of_each_other),
         cmocka_unit_test(says_what_it_would_take),
