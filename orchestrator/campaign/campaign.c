@@ -235,6 +235,21 @@ enum status campaign_mark_beyond(struct campaign *campaign)
     return STATUS_OK;
 }
 
+enum status campaign_mark_impossible(struct campaign *campaign)
+{
+    for (size_t i = 0; i < campaign->plan.count; i++) {
+        const struct point *point = &campaign->plan.points[i];
+        if (campaign->records[i] || !campaign_owns(campaign, i) ||
+            round_check(point) != STATUS_INFEASIBLE)
+            continue;
+        campaign->records[i] = record_untried(point, status_text());
+        if (!campaign->records[i])
+            return status_set(STATUS_MEMORY, "out of memory for a record");
+        campaign->beyond[i] = true;
+    }
+    return STATUS_OK;
+}
+
 size_t campaign_count_beyond(const struct campaign *campaign)
 {
     size_t count = 0;

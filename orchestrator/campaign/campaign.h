@@ -39,8 +39,8 @@ struct campaign {
     json_t **records; /* a point each, NULL until it is finished */
     /* A point each: its record by an earlier run that did not come to all rounds, or NULL. */
     json_t **interrupted;
-    struct crew crew;  /* the workers of the last point, parked, or empty */
-    bool *beyond;      /* a point each: known limits rule it out, and its record is not written */
+    struct crew crew; /* the workers of the last point, parked, or empty */
+    bool *beyond; /* a point each: it is known to be infeasible, and its record is not written */
     json_t *elsewhere; /* record_differences() to the begin of a file that --force goes on with */
     uint64_t started_ns;
     uint64_t deadline_ns;  /* of all of it, see session_end_at(); 0: none. Set it before the session
@@ -117,6 +117,10 @@ bool campaign_limits_matter(const struct campaign *campaign);
 /* Points beyond what is known to be allowed are not tried: gives them their records, which
  * campaign_begin_file() writes. Limits that cannot be read make a notice and count as none. */
 enum status campaign_mark_beyond(struct campaign *campaign);
+
+/* For lists and dry runs, and without a session: does the same to the points that their settings
+ * alone rule out. A sweep tries these: each ends at once. */
+enum status campaign_mark_impossible(struct campaign *campaign);
 size_t campaign_count_beyond(const struct campaign *campaign);
 
 /* A point in one line, for lists: its number, what it is, and why it is not tried. Returns line. */

@@ -192,6 +192,13 @@ json_t *record_beyond(const struct point *point, const struct mps_limits *limits
     return record;
 }
 
+json_t *record_untried(const struct point *point, const char *why)
+{
+    struct measurement untried = {.status = STATUS_INFEASIBLE};
+    snprintf(untried.last.error, sizeof untried.last.error, "%s", why);
+    return record_point(point, &untried, 0.0);
+}
+
 json_t *record_planned(const struct point *point, json_t *beyond)
 {
     const struct measurement untried = {.status = STATUS_INFEASIBLE};

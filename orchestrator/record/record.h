@@ -45,8 +45,11 @@ json_t *record_point(const struct point *point, const struct measurement *measur
 json_t *record_beyond(const struct point *point, const struct mps_limits *limits,
                       const struct mps_limits_row *row);
 
+/* Of a point that cannot be, for that reason: "status": "infeasible". NULL without memory. */
+json_t *record_untried(const struct point *point, const char *why);
+
 /* Of a point of a plan that nothing was measured of: its settings, and "status": "planned"; or what
- * record_beyond() made of it. NULL without memory. */
+ * record_beyond() or record_untried() made of it. NULL without memory. */
 json_t *record_planned(const struct point *point, json_t *beyond);
 
 /* "probes" or "points", of the records, by what their field has. */

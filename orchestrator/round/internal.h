@@ -163,8 +163,11 @@ enum status round_collect_fixed(const struct shm *shm, struct round_result *resu
 double round_fixed_ips(double iterations_each, const double *elapsed_s, unsigned workers);
 
 /* mix.c: whether a point can be: STATUS_INFEASIBLE where a workload of a mix would be without
- * workers; STATUS_UNSUPPORTED where the lengths of its kernels are not known. */
+ * workers. */
 enum status round_check_mix(const struct point *point);
+
+/* mix.c: STATUS_UNSUPPORTED where the lengths of its kernels are not known. */
+enum status round_check_lengths(const struct point *point);
 
 /* partition.c: whether a point can have its partitions: STATUS_INFEASIBLE over MPS. */
 enum status round_check_partition(const struct point *point);

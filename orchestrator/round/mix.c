@@ -28,6 +28,14 @@ enum status round_check_mix(const struct point *point)
             STATUS_INFEASIBLE,
             "too few workers for '%s': %u, and it takes %u until each workload has one",
             point_workload(point), workers, needed);
+    return STATUS_OK;
+}
+
+enum status round_check_lengths(const struct point *point)
+{
+    const struct mix_work *mix = point->mix;
+    if (!is_described(point))
+        return STATUS_OK;
     for (unsigned i = 0; i < WORKLOAD_STEPS; i++)
         if (mix->steps[i].asked_ns && !mix->steps[i].amount)
             return status_set(STATUS_UNSUPPORTED,

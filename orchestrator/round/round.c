@@ -164,8 +164,8 @@ static bool park_fewer(struct round *round)
     if (threads == 0 || point_streams(round->point) > 1 || !runs_on(round))
         return false;
     for (unsigned i = 0; i < point_workers(round->point); i++) {
-        enum shm_state has = i % round->point->threads < threads ? SHM_STATE_READY
-                                                                 : SHM_STATE_STARTING;
+        enum shm_state has =
+            i % round->point->threads < threads ? SHM_STATE_READY : SHM_STATE_STARTING;
         if (atomic_load(&round_slot(round, i)->state) != (uint32_t)has)
             return false;
     }
@@ -280,9 +280,6 @@ static enum status run_once(struct session *session, const struct point *point,
                             const struct turn *turn, struct round_result *out)
 {
     uint64_t grace_ns = limits->timeout_ns < FAILED_GRACE_NS ? limits->timeout_ns : FAILED_GRACE_NS;
-    *out = (struct round_result){.status = STATUS_INFEASIBLE};
-    if (plugin_rules_out(point, out->error, sizeof out->error))
-        return STATUS_OK;
     *out = (struct round_result){.reused = crew_is_fit(crew, session, point)};
     struct round round = {
         .session = session,
@@ -331,15 +328,24 @@ static bool was_cold(struct session *session, const struct round_result *result)
     return true;
 }
 
+enum status round_check(const struct point *point)
+{
+    char why[256];
+    if (plugin_rules_out(point, why, sizeof why))
+        return status_set(STATUS_INFEASIBLE, "%s", why);
+    enum status status = round_check_mix(point);
+    if (status == STATUS_OK)
+        status = round_check_partition(point);
+    return status == STATUS_OK ? round_check_servers(point) : status;
+}
+
 enum status round_run_on(struct session *session, const struct point *point,
                          const struct round_limits *limits, struct crew *crew,
                          const struct turn *turn, struct round_result *out)
 {
-    enum status possible = round_check_mix(point);
+    enum status possible = round_check(point);
     if (possible == STATUS_OK)
-        possible = round_check_partition(point);
-    if (possible == STATUS_OK)
-        possible = round_check_servers(point);
+        possible = round_check_lengths(point);
     if (possible != STATUS_OK) {
         *out = (struct round_result){.status = possible};
         snprintf(out->error, sizeof out->error, "%s", status_text());

@@ -27,6 +27,10 @@ struct round_limits {
     uint64_t ready_by_ns; /* workers that take longer end with STATUS_TIMEOUT; 0: no such time */
 };
 
+/* Whether the settings of a point alone allow it, which takes no session: STATUS_INFEASIBLE. What a
+ * round of such a point would end with. */
+enum status round_check(const struct point *point);
+
 /* The MPS daemons that a point needs, or none. */
 enum status round_set_daemons(struct session *session, const struct point *point);
 

@@ -49,6 +49,8 @@ static void list(struct campaign *campaign)
     if (campaign_limits_matter(campaign) && campaign_open_session(campaign) == STATUS_OK &&
         campaign_mark_beyond(campaign) != STATUS_OK)
         report(STATUS_MEMORY);
+    if (campaign_mark_impossible(campaign) != STATUS_OK)
+        report(STATUS_MEMORY);
     sweep_print_list(campaign);
 }
 
@@ -428,6 +430,8 @@ static enum status open_campaign(struct campaign *campaign, bool only_looks)
         status = campaign_ask_plugins(campaign);
     if (status == STATUS_OK)
         status = campaign_mark_beyond(campaign);
+    if (status == STATUS_OK && only_looks)
+        status = campaign_mark_impossible(campaign);
     if (status == STATUS_OK && !only_looks && session_watch_gpu(&campaign->session) != STATUS_OK)
         report(STATUS_TIMEOUT);
     return status;

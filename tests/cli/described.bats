@@ -72,6 +72,12 @@ lengths_are_right() {
   expect 0 "$MPSWEEP" sweep two.job "${BRIEF[@]}" -l threads:1-3 -l processes+mps:2 -w detect:3+embed \
     -q -o out.jsonl
   points "(map(.status == \"infeasible\") == [true, true, false, true]) and (.[2] | measured)" out.jsonl
+  # A list and a dry run know it.
+  expect 0 "$MPSWEEP" sweep two.job "${BRIEF[@]}" -l threads:1-3 -w detect:3+embed --list -f json
+  jq -s -e 'map(.status) == ["infeasible", "infeasible", "planned"]
+    and (.[1].error | startswith("too few workers"))' out
+  expect 0 "$MPSWEEP" sweep two.job "${BRIEF[@]}" -l threads:1-3 -w detect:3+embed --dry-run
+  grep -q '^plan:     3 points, 2 of them infeasible, about ' out
   points '.[1].error == "too few workers for '\''detect:3+embed'\'': 2, and it takes 3 until each workload has one"' \
     out.jsonl
 }

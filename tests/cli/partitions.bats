@@ -46,6 +46,9 @@ FEW=(--device emulated --kernels 5 --bytes 64K --warmup 0.02 --precision 100 --d
     "infeasible", "infeasible", "infeasible", "infeasible"]' r.jsonl
   points '.[1].error | test("takes 64 multiprocessors, and this GPU has 32 to give in parts of 16")' \
     r.jsonl
+  expect 0 "$MPSWEEP" sweep "${FEW[@]}" -l threads:4,threads+mps:4 --sm-partition 8,16 --dry-run
+  grep -q '^plan:     4 points, 2 of them infeasible, about ' out
+  [ "$(grep -c 'threads+mps .*	infeasible: sm-partition: MPS does not keep partitions apart' out)" -eq 2 ]
   points '.[2].error | test("has no parts of 12 multiprocessors, but of 16")' r.jsonl
   points '.[3].error | test("has no parts of 64 multiprocessors, but 32 in all")' r.jsonl
   points '.[4:] | all(.error | test("MPS does not keep partitions apart"))' r.jsonl
