@@ -2,8 +2,9 @@
  * Reading a results file (docs/results-format.md): JSON Lines, append only, valid up to its last
  * whole line however it was cut.
  *
- * The records' own fields are not checked here beyond what puts them in their place (type, schema,
- * a point's id): each user of a field checks its type. Any bytes are safe to read.
+ * Of the records' own fields only what puts them in their place (type, schema, a point's id) is
+ * checked here, and the JSON types of a point's fields, as far as they are read. What a field holds
+ * is checked by who uses it, and so are the types in other records. Any bytes are safe to read.
  */
 #pragma once
 
@@ -38,7 +39,8 @@ struct results {
  * only the fields that `needed` takes (NULL: all): see results_record().
  *
  * STATUS_NOT_FOUND, STATUS_SYSTEM: it cannot be opened or read. STATUS_USAGE: it is empty, not a
- * results file, of another schema, or a whole line in it is broken; the text names file and line.
+ * results file, of another schema, or a whole line in it is broken, or a field of a point is of
+ * another type than docs/results-format.md has; the text names file, line and field.
  */
 enum status results_load(const char *path, results_field *needed, struct results *out);
 

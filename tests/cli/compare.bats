@@ -409,7 +409,7 @@ about 26 rounds should decide on 1 unsure: repeat both sweeps with --rounds 26, 
 
 @test "a word of a setting that is none is compared as it is" {
   file base.jsonl <<<'{}'
-  jq -c 'if .type == "point" then .launch = 99999 | .memory = "4000000" else . end' base.jsonl >odd.jsonl
+  jq -c 'if .type == "point" then .launch = "99999" | .memory = "4000000" else . end' base.jsonl >odd.jsonl
   expect 0 "$MPSWEEP" compare odd.jsonl odd.jsonl
 }
 
@@ -465,11 +465,22 @@ about 26 rounds should decide on 1 unsure: repeat both sweeps with --rounds 26, 
   refused "unknown option '--layout'" "$MPSWEEP" compare base.jsonl base.jsonl --layout threads:1
 }
 
-@test "fields of any type are safe; names of any letters are shown" {
+@test "a field of another type is refused, with its line" {
+  local command
+  file base.jsonl <<<'{}'
+  file new.jsonl <<<'{"throughput_ips": "abc"}'
+  for command in 'compare base.jsonl' export 'plot -o a.svg' 'report -o a.html'; do
+    # shellcheck disable=SC2086
+    refused "^mpsweep: 'new.jsonl' line 2: 'throughput_ips' of the point is a string, not a number$" \
+      "$MPSWEEP" $command new.jsonl
+  done
+}
+
+@test "values within fields may be of any type; names of any letters are shown" {
   file base.jsonl '.host = "höst 计算" | .gpu = 7' <<'P'
-{"layout": "läyout,☃", "throughput_ips": 1e308, "rounds": {"a": 1}, "latency_us": [1], "rate": 3}
-{"layout": 5, "throughput_ips": 1e-300, "threads": "x", "rounds": [1, null], "ci95_rel": -1}
-{"threads": 3, "throughput_ips": "fast"}
+{"layout": "läyout,☃", "throughput_ips": 1e308, "rounds": [{"a": 1}], "latency_us": {"p99": [1]}, "rate": {"offered_ips": "x"}}
+{"layout": null, "throughput_ips": 1e-300, "threads": null, "rounds": [1, null], "ci95_rel": -1}
+{"threads": 3, "throughput_ips": null, "ci95_rel": null}
 {"threads": 4, "throughput_ips": 0}
 {"threads": 5, "latency_us": {"p99": 1, "bounds": {"p99": [2, 3]}}, "telemetry": {"joules_per_iteration": 2}, "cpu": {"in_use": 4}}
 P

@@ -223,7 +223,8 @@ TABLE
   while read -r field value; do
     results | jq -c --arg field "$field" --argjson value "$value" \
       'if .id == 2 then .[$field] = $value else . end' >r.jsonl
-    refused "'r.jsonl': point 2: '$field' is missing or invalid" "$MPSWEEP" explain r.jsonl
+    refused "'r.jsonl'(: point 2: '$field' is missing or invalid| line 6: '$field' of the point is .*, not )" \
+      "$MPSWEEP" explain r.jsonl
   done < <(bad_fields)
   results | jq -c 'if .id == 2 then del(.threads) else . end' >r.jsonl
   refused "'r.jsonl': point 2: 'threads' is missing or invalid" "$MPSWEEP" explain r.jsonl

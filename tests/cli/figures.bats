@@ -254,7 +254,7 @@ F
 {"threads": 700, "throughput_ips": 1e-9, "cpu": {"in_use": 1e5}}
 {"threads": 4, "cpu": {"in_use": -1}}
 {"threads": 5, "cpu": {"in_use": 1e300}}
-{"threads": 6, "cpu": 7}
+{"threads": 6, "cpu": {}}
 P
   draws host r.jsonl
   grep -qx 'n_series = 2' a.gp
@@ -307,7 +307,7 @@ gate() {
   file one.jsonl '.gpu.emulated = true' <<<'{}'
   file odd.jsonl '.host = "höst ☃ '"'"'%s" | .gpu = {}' <<'P'
 {"layout": "läyout '☃", "throughput_ips": 1e15, "latency_us": {"p50": 1e-6, "p90": 1, "p99": 1e12, "mean": 1e12, "bounds": {"p50": "x", "p99": [5, -1]}}, "phase_us": {"launch": 1e9}, "memory": "päge able"}
-{"threads": 700, "throughput_ips": 1e-9, "latency_us": 3, "phases": [1], "phase_us": "no", "rate": "fast", "kernels": 0}
+{"threads": 700, "throughput_ips": 1e-9, "latency_us": {"p99": []}, "phases": {"launch": [1]}, "phase_us": {"h2d": "no"}, "rate": {"offered_ips": "fast"}, "kernels": 0}
 {"threads": 4, "launch": "grä%ph", "phase_us": {"launch": 1e-9, "sync": -3}}
 {"layout": "hybrid", "processes": 1000, "threads": 999}
 P

@@ -187,6 +187,10 @@ static void errors_name_file_and_line(void **state)
     expect_text_error(HEADER "{\"type\":\"point\",\"id\":-1}\n", " line 2: a point without an id");
     expect_text_error(HEADER "{\"type\":\"point\",\"id\":\"0\"}\n",
                       " line 2: a point without an id");
+    expect_text_error(HEADER "{\"type\":\"point\",\"id\":0,\"throughput_ips\":\"abc\"}\n",
+                      " line 2: 'throughput_ips' of the point is a string, not a number");
+    expect_text_error(HEADER "{\"type\":\"point\",\"id\":0,\"priority\":{}}\n",
+                      " line 2: 'priority' of the point is an object, not a number or an array");
     expect_text_error(HEADER "{\"type\":\"other\"}\n{\"a\":}\n",
                       " line 3: not JSON: unexpected token near '}'");
     expect_text_error(HEADER "\n", " line 2: not JSON: '[' or '{' expected near its end");
