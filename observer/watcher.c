@@ -31,6 +31,9 @@
 #define COPIES_ALONE_NS (4 * NS_PER_S)
 /* A program that loads code or makes graphs for longer than that does so in its iterations. */
 #define GETTING_READY_NS (32 * NS_PER_S)
+/* Nor is it getting ready once so many launches have come between two loads of code, which take
+ * about as long as one: a new shape now and then needs another kernel. */
+#define LOADED_APART 2000
 /* How often what is seen while no period is known is noted, in calls. */
 #define NOTE_CALLS 4096
 /* At the end a thread waits that long to be ended before it goes on as if nothing had been. */
@@ -49,7 +52,9 @@ struct watcher {
     bool quiet;            /* it was long ago */
     uint64_t ranges, all_calls;
     uint64_t calls[CALL_KINDS];
-    uint64_t made_at; /* how many graphs were launched when one was last made */
+    uint64_t made_at;   /* how many graphs were launched when one was last made */
+    uint64_t loaded_at; /* how many launches there had been when code was last loaded */
+    bool loaded;        /* what it mostly needs */
     uint64_t idle; /* waits of threads that wait for others, while nothing seemed to be launched */
     /* What there was since the last mark, but for that of threads with marks of their own. */
     struct mark since;
@@ -434,11 +439,21 @@ static void look_for_waits(struct watcher *watcher, enum call_kind kind)
     period_begin(&watcher->period, observer.known_calls);
 }
 
+/* Whether a load of code is one of many. */
+static bool is_loading(struct watcher *watcher)
+{
+    uint64_t launches = watcher->calls[CALL_LAUNCH] + watcher->calls[CALL_GRAPH];
+    watcher->loaded |= launches > watcher->loaded_at + LOADED_APART;
+    watcher->loaded_at = launches;
+    return !watcher->loaded;
+}
+
 /* Whether the program is not warm yet: it loads code, makes one graph after the other, or has
  * launched nothing before; or an earlier process has shown that it is cold for that long. */
 static bool gets_ready(struct watcher *watcher, enum call_kind kind)
 {
-    bool launches = kind == CALL_LAUNCH || kind == CALL_GRAPH, prepares = kind == CALL_LOAD;
+    bool launches = kind == CALL_LAUNCH || kind == CALL_GRAPH;
+    bool prepares = kind == CALL_LOAD && is_loading(watcher);
     if (kind == CALL_MAKE) {
         prepares = watcher->calls[CALL_GRAPH] == watcher->made_at;
         watcher->made_at = watcher->calls[CALL_GRAPH];

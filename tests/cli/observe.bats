@@ -100,6 +100,14 @@ COPIES="1 copy in of 65536 bytes, 1 copy out of 65536 bytes"
   takes "5 waits, 40 launches, $COPIES"
 }
 
+@test "loads of code are a start's, unless there are many launches between them" {
+  local program=$MPSWEEP_BUILD_DIR/tests/fakes/silent_gpu_program
+  observe 2 -l threads:1 --timeout 6 -- "$program" load in:1000 kernel:1x32:1:20 sync
+  points 'all(.error | test("repeated nothing that could be an iteration .* loads of code"))' r.jsonl
+  observe 0 -l threads:1 --timeout 25 -- "$program" load in:1000 kernel:1x32:1:2100 sync
+  takes "1 wait, 2100 launches, 1 copy in of 1000 bytes"
+}
+
 @test "what --tick names" {
   observe 0 -l threads:1 --tick sync -- "$UNAWARE" --steps 2 --kernels 8
   points 'all(measured and (.observed.iteration | startswith("8 launches")))' r.jsonl

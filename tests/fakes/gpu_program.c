@@ -4,6 +4,7 @@
  *     in:BYTES, out:BYTES         copies between pinned memory and the GPU, on a stream
  *     staged:BYTES                a copy from the GPU to memory that is not pinned
  *     kernel:BLOCKSxTHREADS:NS:N  N kernels, each of which waits NS cycles of its clock
+ *     load                        loads code, and unloads it
  *     sync                        waits for the stream
  *     sleep:US, busy:US           the host sleeps, or computes
  *     slow:US                     the host sleeps, in every fifth iteration only
@@ -74,13 +75,22 @@ static void compute_us(unsigned long us)
            (long)us);
 }
 
+static void load_code(void)
+{
+    cuda_module module;
+    DO(module_load_data, &module, kernels_image(NULL));
+    DO(module_unload, module);
+}
+
 static void do_gpu_word(const char *word)
 {
     unsigned blocks, threads, count;
     unsigned long long cycles;
     size_t bytes;
     void *arguments[] = {&cycles};
-    if (sscanf(word, "in:%zu", &bytes) == 1)
+    if (strcmp(word, "load") == 0)
+        load_code();
+    else if (sscanf(word, "in:%zu", &bytes) == 1)
         DO(memcpy_htod_async, device, host, bytes, stream);
     else if (sscanf(word, "out:%zu", &bytes) == 1)
         DO(memcpy_dtoh_async, host, device, bytes, stream);
