@@ -16,8 +16,8 @@
 /* Once its iterations are known, for QUIET_ITERATIONS of them and a little longer. */
 #define QUIET_ITERATIONS 50
 #define QUIET_LEAST_NS (100 * NS_PER_MS)
-/* How often something must have been called before it stands for a wait; and polls stand for one
- * only where they are at least that share of the host functions, or the other way round. */
+/* How often something must have been called before it stands for a wait; and that share of what
+ * else there is: of the polls or host functions, whichever are more, and of the copies. */
 #define STANDS_FOR_WAIT 64
 #define STANDS_SHARE 8
 /* A thread that waits more than IDLE_IN_A_ROW times without a launch between waits for those of
@@ -350,16 +350,25 @@ static void add_mark(struct watcher *watcher, uint64_t what)
         note_calls(watcher);
 }
 
+/* Whether polls ask for results. Those of an allocator ask for each copy in whether its buffer is
+ * free. */
+static bool polls_wait(const struct watcher *watcher)
+{
+    uint64_t in = watcher->calls[CALL_COPY_IN];
+    return watcher->calls[CALL_POLL] > in + in / STANDS_SHARE ||
+           watcher->calls[CALL_COPY_OUT] > in / STANDS_SHARE;
+}
+
 /* Without any wait, what stands for one is what the thread does instead. */
 static enum call_kind choose_stand(const struct watcher *watcher)
 {
-    static const enum call_kind kinds[] = {CALL_POLL, CALL_HOST, CALL_COPY_OUT, CALL_GRAPH,
-                                           CALL_LAUNCH};
+    static const enum call_kind kinds[] = {CALL_POLL,  CALL_HOST,    CALL_COPY_OUT,
+                                           CALL_GRAPH, CALL_COPY_IN, CALL_LAUNCH};
     const uint64_t *calls = watcher->calls;
     uint64_t most = calls[CALL_POLL] > calls[CALL_HOST] ? calls[CALL_POLL] : calls[CALL_HOST];
     if (!watcher->quiet)
         return CALL_WAIT;
-    for (unsigned i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+    for (unsigned i = polls_wait(watcher) ? 0 : 1; i < sizeof kinds / sizeof kinds[0]; i++)
         if (calls[kinds[i]] >= STANDS_FOR_WAIT && calls[kinds[i]] >= most / STANDS_SHARE)
             return kinds[i];
     return CALL_OTHER;

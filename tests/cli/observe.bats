@@ -68,6 +68,8 @@ COPIES="1 copy in of 65536 bytes, 1 copy out of 65536 bytes"
   takes "1 host function, 20 launches, $COPIES"
   observe 0 -l threads:1 -- "$UNAWARE" --graph
   takes "1 wait, 1 graph launch, $COPIES"
+  observe 0 -l threads:1 -- "$UNAWARE" --wait never
+  takes "20 launches, 1 copy in of 65536 bytes"
 }
 
 @test "threads of a pool make one row of iterations, and one may wait for another" {

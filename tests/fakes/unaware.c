@@ -1,13 +1,14 @@
 /*
  * A program that uses the GPU in iterations and does not know mpsweep:
  *   unaware [--kernels N] [--steps N] [--bytes N] [--threads N]
- *           [--wait stream|context|event|poll|host|other] [--copies plain|unified|rows]
+ *           [--wait stream|context|event|poll|host|other|never] [--copies plain|unified|rows]
  *           [--lookup symbol|proc|linked] [--graph] [--weights N] [--range NAME] [--forks N]
  *           [--mode MODE]
  * It finds the driver by dlsym(), by cuGetProcAddress(), or among what it is linked with, as with
  * LD_PRELOAD. With a name an iteration is an NVTX range: of NVTX the program has the few functions that it needs.
  * An iteration copies in, waits --steps times for --kernels launches each, and copies out; a
- * millisecond later the next begins, so that few CPUs serve many such programs. With --forks N
+ * millisecond later the next begins, so that few CPUs serve many such programs. Where it never waits
+ * it copies nothing out, and looks once whether the GPU is done, as an allocator does. With --forks N
  * processes more do that.
  * MODE, in process 1 of a layout only: exit, done (exit with status 0), crash, hang, idle (no iteration ever), random (nothing
  * repeats), cold (for the first 2.5 s one step), pipe (writes to a closed pipe).
@@ -186,6 +187,8 @@ static void await(struct worker *worker)
     } else if (strcmp(plan.wait, "poll") == 0) {
         while (cuda.cuStreamQuery(worker->stream) != 0)
             ;
+    } else if (strcmp(plan.wait, "never") == 0) {
+        cuda.cuStreamQuery(worker->stream);
     } else {
         CALL(cuStreamSynchronize, worker->stream);
     }
@@ -319,7 +322,8 @@ static void iterate(struct worker *worker)
         if (i + 1 < steps)
             await(worker);
     }
-    copy(worker, bytes, 0);
+    if (strcmp(plan.wait, "never") != 0)
+        copy(worker, bytes, 0);
     await(worker);
 }
 
