@@ -368,7 +368,11 @@ static int run_program(int argc, char **argv)
     const struct command *command = command_find(name);
     if (!command)
         return report(command_unknown(name));
-    return run_command(command, argc, argv, family ? 3 : 2);
+    int first = family ? 3 : 2;
+    /* A file of that name comes first. */
+    if (argc == first + 1 && strcmp(argv[first], "help") == 0 && access("help", F_OK) != 0)
+        return print_help(first - 1, argv + 1);
+    return run_command(command, argc, argv, first);
 }
 
 /* With too small a stack, a command would end by SIGSEGV in the middle of its work. */

@@ -24,6 +24,17 @@ fits_a_screen() {
   [ "$(wc -L <"$1")" -le 100 ] || fail "$(awk 'length > 100' "$1")"
 }
 
+@test "help behind a command is its help, unless a file has that name" {
+  expect 0 "$MPSWEEP" tune help
+  head -1 out | grep -q '^mpsweep tune '
+  expect 0 "$MPSWEEP" mps start help
+  head -1 out | grep -q '^mpsweep mps start '
+  printf '[global]\nlayout = threads:1\n' >help
+  expect 0 "$MPSWEEP" sweep help --dry-run
+  expect 0 "$MPSWEEP" export help --help
+  expect 1 "$MPSWEEP" export help
+}
+
 @test "help is a screen, with the name of each option; --help-all is all of it" {
   local command option
   expect 0 "$MPSWEEP" --help
