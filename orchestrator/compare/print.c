@@ -125,10 +125,11 @@ static void print_rows(FILE *out, const struct comparison *comparison)
 
 static void print_file(FILE *out, const char *label, const char *path, const struct results *file)
 {
-    char unfinished[TABLE_UNFINISHED];
-    fprintf(out, "%-4s  %s: %s, driver CUDA %s, host %s, %s%s\n", label, path,
+    char unfinished[TABLE_UNFINISHED], hosts[ORIGIN_LIST];
+    fprintf(out, "%-4s  %s: %s, driver CUDA %s, host%s %s, %s%s\n", label, path,
             text_at(json_object_get(file->header, "gpu"), "name"), text_at(file->header, "driver"),
-            text_at(file->header, "host"), text_at(file->header, "started"),
+            origin_hosts(file->header, hosts) > 1 ? "s" : "", hosts,
+            text_at(file->header, "started"),
             *table_unfinished(file, unfinished) || !file->footer ? ", NOT FINISHED" : "");
 }
 

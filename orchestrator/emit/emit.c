@@ -76,6 +76,7 @@ int emit_command(const struct invocation *invocation)
     const char *path = invocation->operands[0];
     struct results results = {0};
     struct emit_choice choice;
+    json_t *header = NULL;
     bool asked = options_text(options, OPTION_EMIT_POINT) != NULL;
     struct emit_request request = {
         .results = path,
@@ -102,12 +103,13 @@ int emit_command(const struct invocation *invocation)
         request.skipped = choice.skipped;
         request.skipped_count = choice.skipped_count;
         request.skipped_more = choice.skipped_more;
-        request.header = results.header;
-        status = emit_write(&request);
+        request.header = header = origin_header_of(results.header, choice.point);
+        status = header ? emit_write(&request) : status_set(STATUS_MEMORY, "out of memory");
     }
     if (status == STATUS_OK)
         emit_report(stdout, &request);
     int result = report(status);
+    json_decref(header);
     results_release(&results);
     return result;
 }

@@ -16,7 +16,7 @@ struct emit_skipped {
 };
 
 struct emit_request {
-    const json_t *header;               /* the header record of the results */
+    const json_t *header;               /* of the results, as of the run that measured the point */
     const json_t *point;                /* the point record: measured, so ok or unconverged */
     const char *results;                /* the results file's name, for people */
     const char *chosen;                 /* why this point, in words */

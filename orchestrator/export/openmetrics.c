@@ -105,10 +105,13 @@ static void print_latency(FILE *out, const struct results *results,
 static void print_run(FILE *out, const json_t *header)
 {
     const json_t *gpu = json_object_get(header, "gpu");
+    char hosts[ORIGIN_LIST], uuids[ORIGIN_LIST];
+    origin_hosts(header, hosts);
+    origin_uuids(header, uuids);
     const struct metrics_label labels[] = {
-        {"host", text_at(header, "host")},
+        {"host", hosts},
         {"gpu", text_at(gpu, "name")},
-        {"uuid", text_at(gpu, "uuid")},
+        {"uuid", uuids},
         {"driver", text_at(header, "driver")},
         {"mpsweep", text_at(header, "mpsweep")},
         {"emulated", origin_is_emulated(header) ? "1" : "0"},

@@ -292,9 +292,5 @@ const char *merge_source_name(const struct merge *merge, size_t source, char *te
 /* The number of a header's shard or node; -1: it has none. */
 json_int_t merge_shard_index(const json_t *header);
 
-/* The node that a header is from: Slurm's name for it, or else the host's. "" if neither is known.
- */
-const char *merge_node_name(const json_t *header);
-
 /* Whether points, and the nodes of a fleet, are all there. */
 bool merge_is_whole(const struct merge *merge);

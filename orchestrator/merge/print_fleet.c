@@ -7,6 +7,7 @@
 
 #include "common/text.h"
 #include "orchestrator/console/columns.h"
+#include "orchestrator/results/origin.h"
 #include "orchestrator/results/point.h"
 #include "statistics/statistics.h"
 
@@ -163,7 +164,7 @@ static void print_same(const struct merge *merge)
     for (size_t i = 0; i < json_array_size(merge->same_node) && i < ODD_MOST; i++) {
         const json_t *row = json_array_get(merge->same_node, i);
         const json_t *nodes = json_object_get(row, "nodes");
-        printf("twice: %.200s stands for nodes", merge_node_name(row));
+        printf("twice: %.200s stands for nodes", origin_host(row));
         for (size_t j = 0; j < json_array_size(nodes) && j < ROWS_MOST; j++)
             printf("%s %lld", j ? "," : "",
                    (long long)json_integer_value(json_array_get(nodes, j)));

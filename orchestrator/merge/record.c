@@ -4,6 +4,7 @@
 
 #include "orchestrator/console/report.h"
 #include "orchestrator/merge/internal.h"
+#include "orchestrator/results/origin.h"
 
 #define MOST_ODD 1000
 
@@ -35,18 +36,15 @@ static json_t *telemetry_of(const struct merge_telemetry *sums)
 /* The fields of a header that identify where its points come from, without the lists of points. */
 static json_t *source_of(const struct merge *merge, size_t source)
 {
-    static const char *const fields[] = {"host",   "slurm_node", "gpu",
-                                         "gpus",   "driver",     "mpsweep",
-                                         "kernel", "started",    "emulated_machine"};
     const struct merge_file *file = &merge->files[merge->sources[source].file];
     const json_t *header = merge->sources[source].header;
     json_t *object = json_pack("{s:s}", "file", file->path);
     /* A name may be any bytes, and a JSON text may not. */
     if (!object)
         object = json_pack("{s:n}", "file");
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-        if (json_object_get(header, fields[i]))
-            json_object_set(object, fields[i], json_object_get(header, fields[i]));
+    for (size_t i = 0; origin_fields[i]; i++)
+        if (json_object_get(header, origin_fields[i]))
+            json_object_set(object, origin_fields[i], json_object_get(header, origin_fields[i]));
     json_t *shard = json_copy(json_object_get(header, "shard"));
     json_object_del(shard, "points");
     json_object_del(shard, "reference_points");

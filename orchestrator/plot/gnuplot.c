@@ -79,7 +79,8 @@ static char *machine_text(const json_t *header)
     struct text_stream out;
     if (!text_stream_open(&out))
         return NULL;
-    char remark[ORIGIN_REMARK];
+    char remark[ORIGIN_REMARK], hosts[ORIGIN_LIST];
+    size_t host_count = origin_hosts(header, hosts);
     if (origin_is_emulated(header))
         fputs("EMULATED GPU, not a measurement of hardware. ", out.file);
     if (*origin_remark(header, remark))
@@ -89,7 +90,10 @@ static char *machine_text(const json_t *header)
         fprintf(out.file, ", driver CUDA %s", driver);
     if (json_is_integer(cpus))
         fprintf(out.file, ", %" JSON_INTEGER_FORMAT " CPUs", json_integer_value(cpus));
-    fprintf(out.file, ", host %s", text_or(header, "host", "unknown"));
+    if (host_count > 1)
+        fprintf(out.file, ", %zu hosts: %s", host_count, hosts);
+    else
+        fprintf(out.file, ", host %s", host_count ? hosts : "unknown");
     /* "2026-01-31T08:00:00Z" as "2026-01-31 08:00 UTC" */
     if (strlen(started) == 20 && started[10] == 'T' && started[19] == 'Z')
         fprintf(out.file, ", %.10s %.5s UTC", started, started + 11);

@@ -178,7 +178,8 @@ static void write_fact(FILE *out, const char *name, const char *value)
 static void write_machine(FILE *out, const json_t *header)
 {
     const json_t *gpu = json_object_get(header, "gpu");
-    char text[ORIGIN_REMARK];
+    char text[ORIGIN_REMARK], hosts[ORIGIN_LIST], uuids[ORIGIN_LIST];
+    size_t host_count = origin_hosts(header, hosts), uuid_count = origin_uuids(header, uuids);
     fputs("<h3>Machine</h3>\n<dl>\n", out);
     write_fact(out, "GPU", text_at(gpu, "name"));
     if (integer_at(gpu, "sms") > 0 && integer_at(gpu, "memory") > 0) {
@@ -186,10 +187,10 @@ static void write_machine(FILE *out, const json_t *header)
                  integer_at(gpu, "sms"), (double)integer_at(gpu, "memory") / (1 << 30));
         write_fact(out, "with", text);
     }
-    write_fact(out, "UUID", text_at(gpu, "uuid"));
+    write_fact(out, uuid_count > 1 ? "UUIDs" : "UUID", uuids);
     write_fact(out, "driver", text_at(header, "driver"));
     write_fact(out, "CPUs", text_at(header, "topology"));
-    write_fact(out, "host", text_at(header, "host"));
+    write_fact(out, host_count > 1 ? "hosts" : "host", hosts);
     write_fact(out, "kernel", text_at(header, "kernel"));
     write_fact(out, "measured", text_at(header, "started"));
     write_fact(out, "mpsweep", text_at(header, "mpsweep"));
@@ -231,13 +232,15 @@ static void write_head(FILE *out, const char *title)
 
 static enum status write_file(FILE *out, const struct report_file *file, size_t most_bytes)
 {
-    char unfinished[TABLE_UNFINISHED];
+    char unfinished[TABLE_UNFINISHED], machines[ORIGIN_MACHINES];
     fputs("<article>\n", out);
     html_element(out, "h2", path_file_name(file->path));
     if (origin_is_emulated(file->results.header))
         fputs(
             "<p class=\"emulated\">EMULATED GPU: these numbers do not describe any hardware.</p>\n",
             out);
+    if (*origin_machines(file->results.header, machines))
+        html_element(out, "p", machines);
     if (*table_unfinished(&file->results, unfinished))
         html_element(out, "p class=\"unfinished\"", unfinished);
     if (json_array_size(file->results.points) > 0)

@@ -90,6 +90,91 @@ const char *origin_short(const struct origins *origins, size_t origin, char text
     return text;
 }
 
+/* -- merged files -------------------------------------------------------------------------------
+ */
+
+const char *const origin_fields[] = {"host",     "slurm_node",       "gpu",          "gpus",
+                                     "driver",   "mpsweep",          "kernel",       "started",
+                                     "cpus",     "cpu_list",         "cpu_model",    "cpu_quota",
+                                     "topology", "emulated_machine", "external_mps", NULL};
+
+json_t *origin_header_of(json_t *header, const json_t *record)
+{
+    json_t *made = json_copy(header);
+    const json_t *source = json_object_get(record, "source");
+    const json_t *run = source ? json_array_get(json_object_get(header, "merged"),
+                                                (size_t)json_integer_value(source))
+                               : NULL;
+    for (size_t i = 0; made && run && origin_fields[i]; i++) {
+        json_t *value = json_object_get(run, origin_fields[i]);
+        if (value)
+            json_object_set(made, origin_fields[i], value);
+        else
+            json_object_del(made, origin_fields[i]);
+    }
+    return made;
+}
+
+const char *origin_host(const json_t *run)
+{
+    return text_or(run, "slurm_node", text_at(run, "host"));
+}
+
+static const char *uuid_of(const json_t *run)
+{
+    return text_at(json_object_get(run, "gpu"), "uuid");
+}
+
+/* The different names of all runs, the first of them in text. Returns how many there are. */
+static size_t list_names(const json_t *header, const char *(*name_of)(const json_t *run),
+                         char text[ORIGIN_LIST])
+{
+    const json_t *merged = json_object_get(header, "merged");
+    size_t runs = json_array_size(merged), count = 0;
+    json_t *places = json_object();
+    struct text out = {.at = text, .size = ORIGIN_LIST};
+    *text = '\0';
+    for (size_t i = 0; i < runs || i == 0; i++) {
+        const char *name = name_of(runs > 0 ? json_array_get(merged, i) : header);
+        if (!*name || json_place(places, name, (json_int_t)count) != (json_int_t)count)
+            continue;
+        if (count++ < ORIGIN_LISTED)
+            text_append(&out, "%s%.64s", count > 1 ? ", " : "", name);
+    }
+    if (count > ORIGIN_LISTED)
+        text_append(&out, " and %zu more", count - ORIGIN_LISTED);
+    json_decref(places);
+    return count;
+}
+
+size_t origin_hosts(const json_t *header, char text[ORIGIN_LIST])
+{
+    return list_names(header, origin_host, text);
+}
+
+size_t origin_uuids(const json_t *header, char text[ORIGIN_LIST])
+{
+    return list_names(header, uuid_of, text);
+}
+
+const char *origin_machines(const json_t *header, char text[ORIGIN_MACHINES])
+{
+    const json_t *merged = json_object_get(header, "merged");
+    const json_t *shard = json_object_get(json_array_get(merged, 0), "shard");
+    char hosts[ORIGIN_LIST];
+    size_t count = origin_hosts(header, hosts);
+    bool fleet = strcmp(text_at(shard, "purpose"), "fleet") == 0;
+    *text = '\0';
+    if (merged)
+        snprintf(text, ORIGIN_MACHINES, "%s%zu host%s: %s%s", fleet ? "a fleet of " : "", count,
+                 count == 1 ? "" : "s", hosts,
+                 fleet ? "; each row is the record of the node with the median throughput" : "");
+    return text;
+}
+
+/* -- headers ------------------------------------------------------------------------------------
+ */
+
 bool origin_is_emulated(const json_t *header)
 {
     return json_is_true(json_object_get(json_object_get(header, "gpu"), "emulated"));

@@ -35,6 +35,29 @@ const char *origin_name(const struct origins *origins, size_t origin, char text[
 const char *origin_short(const struct origins *origins, size_t origin,
                          char text[ORIGIN_SHORT_TEXT]);
 
+/* The fields of a header that are about its run alone; ended by NULL. A merged file's header has
+ * those of the first run, and each run's in 'merged'. */
+extern const char *const origin_fields[];
+
+/* The header with those of the run that measured a record. To be released; NULL: no memory. */
+json_t *origin_header_of(json_t *header, const json_t *record);
+
+/* The node's name for Slurm, which may have several on a host, or else the host's, of a header or
+ * of a run in 'merged'; "" without one. */
+const char *origin_host(const json_t *run);
+
+/* The different hosts of a header's runs, and the UUIDs of their first GPUs: "a, b, c", with " and
+ * 9 more" behind the first ORIGIN_LISTED. Both return how many there are. */
+#define ORIGIN_LISTED 8
+#define ORIGIN_LIST 600
+size_t origin_hosts(const json_t *header, char text[ORIGIN_LIST]);
+size_t origin_uuids(const json_t *header, char text[ORIGIN_LIST]);
+
+/* "4 hosts: a, b, c, d" of a merged file; of a fleet also which node's record a row is; "" of one
+ * run. Returns text. */
+#define ORIGIN_MACHINES (ORIGIN_LIST + 120)
+const char *origin_machines(const json_t *header, char text[ORIGIN_MACHINES]);
+
 /* Whether the numbers below a header are of an emulated GPU; prints that in a line if they are. */
 bool origin_is_emulated(const json_t *header);
 void origin_print_emulated(FILE *out, const json_t *header);

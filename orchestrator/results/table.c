@@ -278,7 +278,9 @@ void table_print_heading(FILE *out, json_t *header, const json_t *points)
     origin_print_emulated(out, header);
     fprintf(out, "%s, driver CUDA %s, %s\n", text_at(gpu, "name"), text_at(header, "driver"),
             text_at(header, "topology"));
-    char remark[ORIGIN_REMARK];
+    char remark[ORIGIN_REMARK], machines[ORIGIN_MACHINES];
+    if (*origin_machines(header, machines))
+        fprintf(out, "%s\n", machines);
     if (*origin_remark(header, remark))
         fprintf(out, "%s\n", remark);
     const char *policy;

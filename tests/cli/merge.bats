@@ -302,6 +302,39 @@ own_point() {
   refused "'part.jsonl' is not of a fleet" bash -c 'cp "$MADE"/part-0.jsonl part.jsonl && '"$MPSWEEP"' plot part.jsonl --figure fleet -o x.gp'
 }
 
+@test "a deployment is of the node that measured its point, and all that shows the file names its nodes" {
+  fleet 3 'if .type == "header" then .started = "2030-01-0\($n + 1)T00:00:00Z" | .topology = "machine \($n)"
+    | .gpu.uuid = "GPU-6d707377-6565-702d-656d-756c6174656\($n)" else . end'
+  expect 0 merge node-*.jsonl -o fleet.jsonl
+  local id source uuid all='node-0, node-1, node-2'
+  read -r id source < <(jq -r 'select(.type == "point" and .source == 2) | "\(.id) \(.source)"' fleet.jsonl)
+  expect 0 "$MPSWEEP" emit fleet.jsonl --point "$id" --target env -o d
+  grep -qxF "| machine | node-$source |" d/README.md
+  grep -qxF "| processors | machine $source |" d/README.md
+  grep -qxF '| measured | 2030-01-03T00:00:00Z |' d/README.md
+  uuid=GPU-6d707377-6565-702d-656d-756c6174656
+  grep -qxF "| its UUID | $uuid$source |" d/README.md
+  grep -qF "$uuid$source" d/deployment.env
+  expect 0 "$MPSWEEP" export fleet.jsonl
+  grep -qxF "a fleet of 3 hosts: $all; each row is the record of the node with the median throughput" out
+  expect 0 "$MPSWEEP" export fleet.jsonl -f openmetrics
+  grep -qF "mpsweep_run{host=\"$all\",gpu=\"mpsweep emulated GPU\",uuid=\"${uuid}0, ${uuid}1, ${uuid}2\"," out
+  expect 0 "$MPSWEEP" plot fleet.jsonl -o fleet.gp
+  grep -qF ", 3 hosts: $all, 2030" fleet.gp
+  expect 0 "$MPSWEEP" report fleet.jsonl -o fleet.html
+  grep -qF "<p>a fleet of 3 hosts: $all; each row" fleet.html
+  grep -qxF "<dt>hosts</dt><dd>$all</dd>" fleet.html
+  grep -qxF "<dt>UUIDs</dt><dd>${uuid}0, ${uuid}1, ${uuid}2</dd>" fleet.html
+  expect 0 "$MPSWEEP" compare fleet.jsonl node-1.jsonl
+  grep -q "^BASE .*, hosts $all, 2030" out
+  grep -q '^NEW .*, host node-1, 2030' out
+  # Shards of one plan: each row is of one node, and is not one of several.
+  nodes .
+  expect 0 merge part-*.jsonl -o all.jsonl
+  expect 0 "$MPSWEEP" export all.jsonl
+  grep -qxF "3 hosts: $all" out
+}
+
 @test "a fleet of equal nodes, and one that lacks points" {
   fleet 4 'if $n == 2 and .type == "point" and .id > 3 then empty else . end'
   expect 2 merge node-*.jsonl -o fleet.jsonl
