@@ -21,6 +21,10 @@
 #define MUCH_BETTER 0.05
 #define BETTER_CHANCE 0.25
 
+/* Where the upper end of a percentile is not known it is unlikely to be beyond this multiple of it.
+ */
+#define UNKNOWN_END 2.0
+
 const char *tune_stage_name(enum tune_stage stage)
 {
     static const char *const names[] = {"look", "final", "naive", "done"};
@@ -181,12 +185,31 @@ static bool meets_and_may_win(const struct tune_search *search, size_t point)
     return tune_may_win(search, point) && tune_meets(search, point);
 }
 
-/* Of those that seem to be within the limits, though not surely, the one that does most. */
+/* How far beyond the limits it may be; 1: it seems to be well within them. */
+static double may_exceed(const struct tune_search *search, size_t point)
+{
+    const struct tune_observation *seen = &search->states[point].seen;
+    double limit = search->rules.max_p99_us, excess = fmax(1.0, tune_excess(search, point));
+    double high = seen->p99_high_us > 0.0 ? seen->p99_high_us : UNKNOWN_END * seen->p99_us;
+    return limit > 0.0 ? fmax(excess, high / limit) : excess;
+}
+
+/* What its record has, and not its earlier looks, which the reader does not see. */
+static double shown_value(const struct tune_search *search, size_t point)
+{
+    const struct tune_state *state = &search->states[point];
+    return state->rounds > 0 ? statistics_mean(state->values, state->rounds) : state->seen.value;
+}
+
+/* Of those that seem to be well within the limits, though not surely, the finalist that does most.
+ */
 static bool is_closer(const struct tune_search *search, size_t a, size_t b)
 {
-    double beyond_a = fmax(1.0, tune_excess(search, a));
-    double beyond_b = fmax(1.0, tune_excess(search, b));
-    return beyond_a != beyond_b ? beyond_a < beyond_b : value_of(search, a) > value_of(search, b);
+    double beyond_a = may_exceed(search, a), beyond_b = may_exceed(search, b);
+    bool final_a = search->states[a].rounds > 0, final_b = search->states[b].rounds > 0;
+    if (beyond_a != beyond_b)
+        return beyond_a < beyond_b;
+    return final_a != final_b ? final_a : shown_value(search, a) > shown_value(search, b);
 }
 
 static void set_margin(const struct tune_search *search, struct tune_judgement *out)

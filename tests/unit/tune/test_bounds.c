@@ -66,6 +66,40 @@ static void test_a_percentile_without_upper_bound_meets_nothing(void **state)
     assert_int_equal(rig_judge().verdict, TUNE_NONE);
 }
 
+/* One window, or one of two rounds of the finals, without an upper end of the percentile. */
+static void note_unsure(size_t point, double value, double p99_us, bool final)
+{
+    const struct tune_observation seen = {
+        .value = value, .low = 0.9 * value, .high = 1.1 * value, .ips = value, .p99_us = p99_us};
+    if (final)
+        tune_search_note_round(rig.search, point, value, &seen);
+    else
+        tune_search_note(rig.search, point, &seen);
+}
+
+static void test_the_closest_is_what_its_figures_show(void **state)
+{
+    (void)state;
+    struct tune_rules limited = rig_rules;
+    rig_make_space();
+    limited.max_p99_us = 50e3;
+    rig_begin(&limited);
+    /* One that seemed to do much, and then showed less, with a percentile near the limit. */
+    note_unsure(1, 4800.0, 7e3, false);
+    note_unsure(1, 2800.0, 46e3, true);
+    assert_int_equal(rig_judge().closest, 1);
+    /* Well below the limit, but slow; in finals; and with more in one short window. */
+    note_unsure(2, 150.0, 6e3, false);
+    assert_int_equal(rig_judge().closest, 2);
+    note_unsure(3, 4600.0, 11e3, true);
+    note_unsure(3, 4500.0, 15e3, true);
+    note_unsure(4, 4700.0, 10e3, false);
+    assert_int_equal(rig_judge().verdict, TUNE_NONE);
+    assert_int_equal(rig_judge().closest, 3);
+    note_unsure(5, 4700.0, 20e3, true);
+    assert_int_equal(rig_judge().closest, 5);
+}
+
 /* Rounds of the finals of the only layout, until the search has enough. It surely meets the limit
  * from the given round on. */
 static unsigned rounds_until_sure(const struct tune_rules *rules, unsigned sure_from)
@@ -541,6 +575,7 @@ int main(void)
         cmocka_unit_test_teardown(test_the_winner_is_within_the_limit, rig_end),
         cmocka_unit_test_teardown(test_a_limit_that_no_layout_meets, rig_end),
         cmocka_unit_test_teardown(test_a_percentile_without_upper_bound_meets_nothing, rig_end),
+        cmocka_unit_test_teardown(test_the_closest_is_what_its_figures_show, rig_end),
         cmocka_unit_test_teardown(test_finals_go_on_while_the_percentile_is_unsure, rig_end),
         cmocka_unit_test_teardown(test_finals_hold_what_bounds_a_percentile, rig_end),
         cmocka_unit_test_teardown(test_short_finals_keep_who_surely_meets_the_limit, rig_end),
