@@ -51,6 +51,17 @@ static int report_usage(const struct command *command)
     return command && command->usage_exit ? command->usage_exit : result;
 }
 
+/* What is meant for what stands behind '--' has a name that is unknown here. */
+static enum status refuse_option(const struct command *command, const char *word)
+{
+    enum status status = word[1] == '-' ? command_unknown_option(command, word + 2)
+                                        : status_set(STATUS_USAGE, "unknown option '%s'", word);
+    const char *text = status_text();
+    if (command->behind && *text)
+        status_record("%s%s %s", text, text[strlen(text) - 1] == '?' ? "" : ";", command->behind);
+    return status;
+}
+
 /* Takes one option at argv[*at], with its value from the same word or the next one. */
 static enum status take_option(struct call *call, int argc, char **argv, int *at)
 {
@@ -65,11 +76,11 @@ static enum status take_option(struct call *call, int argc, char **argv, int *at
         row = command_option(call->command, word + 2, 0, &fixed);
         text = equals ? equals + 1 : NULL;
         if (!row)
-            return command_unknown_option(call->command, word + 2);
+            return refuse_option(call->command, word);
     } else {
         row = command_option(call->command, NULL, word[1], &fixed);
         if (!row)
-            return status_set(STATUS_USAGE, "unknown option '%s'", word);
+            return refuse_option(call->command, word);
         if (word[2] && row->kind == OPTION_KIND_SWITCH)
             return status_set(STATUS_USAGE, "'%s': write short switches one by one", word);
         text = word[2] ? word + 2 : NULL;
@@ -121,8 +132,10 @@ static enum status take_words(int argc, char **argv, int first, struct call *cal
             call->rest = argv + i;
             break;
         } else if (call->operand_count == command->most) {
-            return status_set(STATUS_USAGE, "unexpected argument '%s'%s", word,
-                              command->flags & COMMAND_PROGRAM ? "; " BEHIND : "");
+            const char *behind = command->behind ? command->behind : BEHIND;
+            bool any = command->flags & COMMAND_PROGRAM;
+            return status_set(STATUS_USAGE, "unexpected argument '%s'%s%s", word, any ? "; " : "",
+                              any ? behind : "");
         } else {
             call->operands[call->operand_count++] = word;
         }

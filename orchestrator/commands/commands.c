@@ -158,6 +158,7 @@ const struct command commands[] = {
      .also = OPTION_SWEEP,
      .flags = COMMAND_PROGRAM | COMMAND_AS_GIVEN,
      .most = 1,
+     .behind = "options of sbatch go behind '--'",
      .synopsis = "mpsweep slurm submit [JOBFILE] -N N [options] [-- ...]",
      .summary = "measure a plan on N nodes of a cluster, as a job array"},
     {.name = "slurm status",

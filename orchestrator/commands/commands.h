@@ -26,6 +26,7 @@ struct command {
     const char *needed;      /* what it lacks with fewer than the least */
     enum option_id needs[3]; /* options that it cannot do without, ended by 0 */
     int usage_exit;          /* exit status of wrong usage; 0: EXIT_BAD_SETUP */
+    const char *behind;      /* what stands behind '--', as a sentence; NULL: a program */
     const char *synopsis;
     const char *summary; /* one line */
 };

@@ -146,6 +146,10 @@ none.job -N 2                      | cannot .*'none.job'
 run.json -N 2                      | has a 'run.json' of its own: give it another name
 a.job -N 2 --layout nonsense:1     | nonsense
 a.job -N 2 --memroy pinned         | unknown option '--memroy'; did you mean '--memory'
+a.job -N 2 --partition=gpu         | unknown option '--partition'; did you mean '--sm-partition'\? options of sbatch go behind '--' \(options:
+a.job -N 2 --gres gpu:1            | unknown option '--gres'; options of sbatch go behind '--' \(options:
+a.job -N 2 -A gpu                  | unknown option '-A'; options of sbatch go behind '--' \(options:
+a.job -N 2 gpu                     | unexpected argument 'gpu'; options of sbatch go behind '--' \(options:
 a.job -N 2 -o x.jsonl              | --output is not for slurm submit
 a.job -N 2 --shard 0/2             | --shard is not for slurm submit: each task has its own
 a.job -N 2 --resume                | --resume is not for slurm submit
