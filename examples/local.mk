@@ -47,3 +47,10 @@ examples_program_ticker_LDADD = libmpsweep-client.a
 examples_program_poller_SOURCES = examples/program/poller.c
 examples_program_poller_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/include
 examples_program_poller_LDADD = libmpsweep-client.a
+
+# Where links of the installed pages look for them, as in the source tree.
+install-data-local:
+	$(MKDIR_P) $(DESTDIR)$(docdir)
+	ln -sfnr $(DESTDIR)$(pkgdatadir)/examples $(DESTDIR)$(docdir)/examples
+uninstall-local:
+	rm -f $(DESTDIR)$(docdir)/examples

@@ -19,17 +19,36 @@ load helper
   done
 }
 
-documents() { ls "$MPSWEEP_SOURCE_DIR"/{README,CHANGELOG,CONTRIBUTING}.md "$MPSWEEP_SOURCE_DIR"/docs/{,results/}*.md; }
-
-@test "what the documents link to is there" {
+# links FILE...: what they link to is there.
+links() {
   local file target count=0
-  for file in $(documents); do
+  for file; do
     while read -r target; do
       count=$((count + 1))
-      [ -e "${file%/*}/$target" ] || fail "$file: there is no $target"
+      [ -e "${file%/*}/$target" ] || fail "$file: there is no $target" || return 1
     done < <(grep -oE '\]\([^)# ]+' "$file" | cut -c 3- | grep -v '^https\?:')
   done
   [ $count -gt 100 ]
+}
+
+documents() { ls "$MPSWEEP_SOURCE_DIR"/{README,CHANGELOG,CONTRIBUTING}.md "$MPSWEEP_SOURCE_DIR"/docs/{,results/}*.md; }
+
+@test "what the documents link to is there" {
+  local files
+  mapfile -t files < <(documents)
+  links "${files[@]}"
+}
+
+@test "what the installed documents link to is there, and the program finds its examples beside them" {
+  [ -e "$MPSWEEP_BUILD_DIR/Makefile" ] || skip "this build cannot be installed"
+  local files examples
+  expect 0 env -u MAKEFLAGS -u MFLAGS make -C "$MPSWEEP_BUILD_DIR" install-data DESTDIR="$PWD/root"
+  mapfile -t files < <(find root -path '*/doc/*' -name '*.md')
+  [ ${#files[@]} -eq "$(documents | wc -l)" ]
+  links "${files[@]}"
+  examples=$(find root -path '*/mpsweep/examples' -type d)
+  [ "$(find root -type l -name examples -exec realpath {} +)" = "$(realpath "$examples")" ]
+  expect 0 env MPSWEEP_DATA_DIR="${examples%/*}" "$MPSWEEP" sweep emulated --list
 }
 
 @test "every figure has a text for readers who do not see it" {
