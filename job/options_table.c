@@ -54,11 +54,15 @@
 
 /* Kept one row a paragraph: this is documentation as much as code. */
 const struct option_row option_table[OPTION_COUNT] = {
-    {OPTION_DEVICE, "device", 'd', OPTION_KIND_TEXT, OPTION_USUAL,
-     SWEEP | OPTION_RECORD | OPTION_DOCTOR | OPTION_PROBE, NULL, 0, 0, NULL,
-     "N|UUID[,...]|all|emulated[:...]", WHAT,
-     "GPU to measure: its number, its UUID, or 'emulated'. Several, as in 0,1,3, or 'all', or\n"
-     "'emulated:0,1': workers are spread over them. Default: the first GPU; where there is no\n"
+    {OPTION_DEVICE, "device", 'd', OPTION_KIND_TEXT, OPTION_USUAL, SWEEP | OPTION_RECORD, NULL, 0,
+     0, NULL, "N|UUID[,...]|all|emulated[:...]", WHAT,
+     "GPU to measure: its number, its UUID, or 'emulated'. Default: the first GPU; where there is\n"
+     "no driver, the emulated one, with a notice.\n"
+     "sweep, tune: several, as in 0,1,3, or 'all', or 'emulated:0,1'; workers are spread over\n"
+     "them."},
+    {OPTION_ONE_DEVICE, "device", 'd', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB | OPTION_USUAL,
+     OPTION_DOCTOR | OPTION_PROBE, NULL, 0, 0, NULL, "N|UUID|emulated[:N]", WHAT,
+     "The GPU: its number, its UUID, or 'emulated'. Default: the first one; where there is no\n"
      "driver, the emulated one, with a notice."},
     {OPTION_GPUS_PER_POINT, "gpus-per-point", 0, OPTION_KIND_INTEGER, OPTION_AXIS, SWEEP,
      CHOICES({"all"}), 1, 16, "all", "N|all", WHAT,

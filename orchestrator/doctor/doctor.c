@@ -10,6 +10,7 @@
 #include "orchestrator/console/color.h"
 #include "orchestrator/console/report.h"
 #include "orchestrator/doctor/internal.h"
+#include "orchestrator/plan/device_choice.h"
 
 /* The longest has two paths. */
 #define FINDING_TEXT (3 * PATH_MAX)
@@ -29,9 +30,9 @@ static void add_finding(json_t *findings, enum finding finding, const char *advi
 {
     size_t check = strcspn(text, ":");
     const char *rest = text[check] ? text + check + strspn(text + check, ": ") : text;
-    json_array_append_new(findings, json_pack("{s:s, s:s%, s:s, s:s?}", "finding", words[finding],
-                                              "check", text, check, "text", rest, "advice",
-                                              advice));
+    json_array_append_new(findings,
+                          json_pack("{s:s, s:s%, s:s, s:s?}", "finding", words[finding], "check",
+                                    text, check, "text", rest, "advice", advice));
 }
 
 void doctor_report(struct doctor *doctor, enum finding finding, const char *advice,
@@ -69,8 +70,8 @@ static void print_sum(const struct doctor *doctor)
 static void print_json(const struct doctor *doctor)
 {
     json_t *record = json_pack("{s:b, s:i, s:i, s:O}", "ready", doctor->problems == 0, "problems",
-                               (int)doctor->problems, "warnings", (int)doctor->warnings,
-                               "findings", doctor->findings);
+                               (int)doctor->problems, "warnings", (int)doctor->warnings, "findings",
+                               doctor->findings);
     json_dumpf(record, stdout, JSON_INDENT(1));
     putchar('\n');
     json_decref(record);
@@ -197,7 +198,7 @@ static int check_all(const char *device, bool finds_limits, bool json)
     struct doctor doctor = {.out = stdout, .findings = json ? json_array() : NULL};
     const struct machine_container container = machine_container_read("");
     struct session session;
-    const struct session_request request = {.device = device, .single = "doctor"};
+    const struct session_request request = {.device = device};
     enum status status = session_open(&request, &session);
     if (status == STATUS_OK) {
         doctor_check_gpu(&doctor, &session, container.kind != NULL);
@@ -230,12 +231,15 @@ static int check_all(const char *device, bool finds_limits, bool json)
 
 int doctor_command(const struct invocation *invocation)
 {
-    const char *device = options_text(invocation->options, OPTION_DEVICE);
+    const char *device = options_text(invocation->options, OPTION_ONE_DEVICE);
     bool finds_limits = options_switch(invocation->options, OPTION_FIND_LIMITS);
     bool json = strcmp(options_text(invocation->options, OPTION_DOCTOR_FORMAT), "json") == 0;
     if (json && finds_limits)
         return report(status_set(STATUS_USAGE, "'--limits' prints a table, and not JSON: give "
                                                "either it or '--format json'"));
+    enum status status = device_choice_check_single(device, "doctor");
+    if (status != STATUS_OK)
+        return report(status);
     int result = check_all(device, finds_limits, json);
     if (result == EXIT_ALL_MEASURED && finds_limits)
         result = doctor_find_limits(device);

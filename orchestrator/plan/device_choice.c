@@ -159,7 +159,7 @@ enum status device_choice_check_single(const char *text, const char *what)
     if (status == STATUS_OK && device_choice_count(&choice) != 1)
         return status_set(STATUS_USAGE,
                           "%s is about one GPU, and device '%s' may be several: give "
-                          "its number or its UUID",
-                          what, text);
+                          "its number or its UUID, one after the other, as in --device %s0",
+                          what, text, choice.emulated ? "emulated:" : "");
     return status;
 }

@@ -263,8 +263,8 @@ static int run(struct probing *probing, uint64_t begin_ns)
 static int measure_all(struct probing *probing, uint64_t begin_ns)
 {
     const char *output = options_text(probing->options, OPTION_PROBE_OUTPUT);
-    const struct session_request request = {.device = options_text(probing->options, OPTION_DEVICE),
-                                            .single = "a probe"};
+    const struct session_request request = {
+        .device = options_text(probing->options, OPTION_ONE_DEVICE), .single = "a probe"};
     enum status status = output ? file_name_check(output, "results", ".jsonl") : STATUS_OK;
     if (status == STATUS_OK && output)
         status = results_check_new(output, EXISTS_ADVICE);

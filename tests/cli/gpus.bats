@@ -294,8 +294,16 @@ SH
   export MPSWEEP_EMUL_DEVICES=2
   refused 'a trace is about one GPU' "$MPSWEEP" trace --device emulated:0,1 -l threads:1
   refused 'a probe is about one GPU' "$MPSWEEP" probe copy-block --device emulated:all
-  expect 1 "$MPSWEEP" doctor --limits --device emulated:all
-  grep -q 'doctor is about one GPU' out
+  refused "doctor is about one GPU, and device 'emulated:all' may be several: .*, as in --device emulated:0$" \
+    "$MPSWEEP" doctor --limits --device emulated:all
+  refused "doctor is about one GPU, and device '0,1' may be several: .*, as in --device 0$" "$MPSWEEP" doctor -d 0,1
+  [ ! -s out ]
+  local command
+  for command in doctor probe; do
+    expect 0 "$MPSWEEP" $command --help
+    grep -qxF '  -d, --device N|UUID|emulated[:N]' out
+    absent 'everal, as in 0,1' out
+  done
   refused 'is about one GPU' "$MPSWEEP" mps start --gpu emulated:0,1
 }
 
