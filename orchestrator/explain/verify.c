@@ -124,6 +124,8 @@ static json_t *test_json(const struct test *test)
         point->remedy.gain, "verdict", verdict_of(test, gain, ci95_rel), "seconds", test->seconds);
     char what[EXPLAIN_NAME_TEXT];
     json_object_set_new(record, "what", json_string(explain_gpus_name(point, what)));
+    json_object_set_new(record, "ceiling",
+                        json_string(ceiling_title(point->binding.kind, &point->point)));
     json_object_set_new(record, "error", failed ? json_text(test->error) : json_null());
     if (failed)
         return record;
@@ -210,7 +212,7 @@ void explain_verify_print(FILE *out, const json_t *records)
         const json_t *interval = json_object_get(record, "ci95_rel");
         char before[32], after[32], predicted[32], width[32] = "";
         fprintf(out, "%s, limited by %s, with %s: ", text_at(record, "what"),
-                text_at(record, "limited_by"), text_at(record, "options"));
+                text_at(record, "ceiling"), text_at(record, "options"));
         if (!json_object_get(record, "gain")) {
             fprintf(out, "failed: %s\n", text_at(record, "error"));
             continue;

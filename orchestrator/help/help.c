@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "explain/ceilings.h"
 #include "orchestrator/console/columns.h"
 #include "orchestrator/help/parts.h"
 #include "probes/probe.h"
@@ -119,7 +120,7 @@ static bool has_choice(const struct option_row *row, const char *word)
     if (row->kind == OPTION_KIND_RATE)
         return strcmp(word, row->initial) == 0 || strncmp(word, search, sizeof search - 1) == 0;
     for (const struct option_choice *choice = row->choices; choice && choice->word; choice++)
-        if (strcmp(choice->word, word) == 0)
+        if (strcmp(choice->word, word) == 0 || (choice->label && strcmp(choice->label, word) == 0))
             return true;
     return false;
 }
@@ -182,12 +183,23 @@ static bool print_probe(FILE *out, const char *name)
     return true;
 }
 
-bool help_print_word(FILE *out, const char *word)
+/* A ceiling by its title, or by its name in JSON. */
+static bool print_ceiling(FILE *out, const char *name)
+{
+    static const struct explain_point builtin;
+    bool any = print_explained(out, "CEILINGS", ",", name);
+    for (enum ceiling_kind kind = 0; kind < CEILING_KINDS && !any; kind++)
+        if (strcmp(ceiling_name(kind), name) == 0)
+            any = print_explained(out, "CEILINGS", ",", ceiling_title(kind, &builtin));
+    return any;
+}
+
+static bool print_word(FILE *out, const char *word)
 {
     const char *name = word + (strncmp(word, "--", 2) == 0 ? 2 : 0);
     char letter = word[0] == '-' && word[1] != '-' && strlen(word) == 2 ? word[1] : '\0';
     bool named = false, any = print_explained(out, "WORDS", ",", name);
-    any |= print_explained(out, "CEILINGS", ",", name);
+    any |= print_ceiling(out, name);
     any |= print_explained(out, "OTHER COMMANDS", ", ", name);
     any |= print_probe(out, name);
     for (int i = 0; i < OPTION_COUNT; i++)
@@ -212,6 +224,20 @@ bool help_print_word(FILE *out, const char *word)
         print_option(out, row, row->commands);
     }
     return any;
+}
+
+/* The other number of a word that is not known does. */
+bool help_print_word(FILE *out, const char *word)
+{
+    char other[64];
+    size_t length = strlen(word);
+    bool plural = length > 1 && word[length - 1] == 's';
+    if (print_word(out, word))
+        return true;
+    if (*word == '-' || length + 2 > sizeof other)
+        return false;
+    snprintf(other, sizeof other, "%.*s%s", (int)(length - plural), word, plural ? "" : "s");
+    return print_word(out, other);
 }
 
 /* -- the usual options of a command that has many ---------------------------------------------- */

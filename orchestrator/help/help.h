@@ -21,7 +21,8 @@ void help_print_command(FILE *out, const struct command *command, bool all);
 
 /* Prints what the manual explains the word with, the probe of that name, and each option that it
  * names, with or without its dashes, or by its letter, or that has it among its values, with the
- * commands that take it; of "axes" all that are. False: there is none. */
+ * commands that take it; of "axes" all that are. Of a word that is not known, its plural or its
+ * singular. False: there is none. */
 bool help_print_word(FILE *out, const char *word);
 
 /* Prints a manual page in roff (man 7 groff_man). False: there is no such page. */

@@ -82,6 +82,7 @@ MEASURE=(--device emulated --duration 0.1 --max-duration 3 --warmup 0.05 --preci
   "$MPSWEEP" explain r.jsonl --verify --rounds 1 --duration 0.1 --warmup 0.05 --precision 50 \
     >out 2>err 3>&- || [ $? -eq 2 ]
   grep -qx 'verifying: threads 1×1×2 with --streams 8' err
+  grep -q '^threads 1×1×2, limited by too few workers, with --streams 8: ' out
   jq -se 'map(select(.type == "verification")) | length == 1
     and (.[0] | .what == "threads 1×1×2" and .options == "--streams 8" and .baseline_ips > 0
       and .remedied_ips > 0)' r.jsonl

@@ -143,6 +143,21 @@ fits_a_screen() {
     head -1 out | grep -q "^  [^ ].*  [^ ]"
     grep -qxF "$(head -1 out)" manual
   done
+  # Of the tables of merge and tune, and of several GPUs; and what else the help names.
+  for word in workers client daemon job 'job file' node median/s spread lowest highest quartiles 'stands out' \
+    apart 1×1 'N processes' 'N processes+MPS' NO_COLOR; do
+    expect 0 "$MPSWEEP" help "$word"
+    head -1 out | grep -q "^  [^ ].*  [^ ]"
+    grep -qxF "$(head -1 out)" manual
+  done
+  # The other number, and what a value is in tables.
+  for word in points:point layouts:layout connection:connections drifts:drift; do
+    "$MPSWEEP" help "${word#*:}" >other
+    expect 0 "$MPSWEEP" help "${word%:*}"
+    cmp out other
+  done
+  expect 0 "$MPSWEEP" help no sync
+  grep -qE '^ +-., --sync ' out
   # A column and a ceiling.
   expect 0 "$MPSWEEP" help cpus
   [ "$(grep -c '^  CPUs  ' out)" -eq 2 ]
@@ -193,6 +208,12 @@ ceiling_titles() {
     [ "$(wc -L <of)" -le 100 ]
     grep -qxF "$(head -1 of)" manual
   done <titles
+  # As JSON has it.
+  "$MPSWEEP" help time slicing >title
+  expect 0 "$MPSWEEP" help time-slicing
+  cmp out title
+  expect 0 "$MPSWEEP" help workers
+  grep -q '^  too few workers  ' out
   # Nothing else stands between them.
   expect 0 "$MPSWEEP" help hardware queues
   [ "$(wc -l <out)" -eq 2 ]
