@@ -76,6 +76,16 @@ void progress_step(struct progress *progress, const char *step)
     progress_show(progress, label, line);
 }
 
+void progress_pass(struct progress *progress, const char *what)
+{
+    char label[48];
+    if (progress->terminal)
+        return;
+    progress->printed_ns = 0;
+    snprintf(label, sizeof label, "%zu/%zu", progress->done, progress->total);
+    progress_show(progress, label, what);
+}
+
 void progress_end(struct progress *progress, const char *result)
 {
     progress->done++;

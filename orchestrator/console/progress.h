@@ -1,7 +1,7 @@
 /*
  * Progress on standard error: on a terminal a line that is rewritten, with the time left, under
- * the results so far; elsewhere one line for each result, and the line with the time left where no
- * result comes for half a minute.
+ * the results so far; elsewhere one line for each result and each round, and the line with the time
+ * left where none comes for a while.
  */
 #pragma once
 
@@ -35,6 +35,10 @@ void progress_step(struct progress *progress, const char *step);
 
 /* Shows a step under a label of its own: "[LABEL] 20 s left: STEP". The caller counts done. */
 void progress_show(struct progress *progress, const char *label, const char *step);
+
+/* Prints in a log, however short ago the last line was, what all steps so far have done: "[3/9] 20 s
+ * left: WHAT". A terminal shows each step. */
+void progress_pass(struct progress *progress, const char *what);
 
 /* Ends a step, and prints its result: "[3/9] SUBJECT: RESULT"; nothing if result is NULL. */
 void progress_end(struct progress *progress, const char *result);

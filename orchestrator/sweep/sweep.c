@@ -293,8 +293,13 @@ static enum status measure_all(struct sweep *sweep)
     progress_init(&sweep->progress, options_switch(campaign->options, OPTION_QUIET), left * rounds,
                   sweep_estimate_s(campaign, NULL));
     enum status status = STATUS_OK;
-    for (unsigned round = 0; round < rounds && status == STATUS_OK; round++)
+    for (unsigned round = 0; round < rounds && status == STATUS_OK; round++) {
+        char what[64];
         status = measure_round(sweep, round, round + 1 == rounds);
+        snprintf(what, sizeof what, "%u of %u rounds measured", round + 1, rounds);
+        if (status == STATUS_OK && round + 1 < rounds && left > 0)
+            progress_pass(&sweep->progress, what);
+    }
     progress_clear(&sweep->progress);
     /* An error or a signal may have ended the loop. */
     status = crew_dismiss_after(&campaign->crew, &campaign->session, campaign->limits.timeout_ns,

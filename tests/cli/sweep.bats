@@ -577,6 +577,11 @@ LONGER=(--device emulated --kernels 40 --duration 0.2 --warmup 0.1 --precision 5
   [ "$(wc -l <err)" -eq 3 ]
   [ "$(grep -cE '^\[[1-3]/3\] threads 1×[1-3], pinned, 5 kernels, 64 KiB: [0-9.e+]+ iterations/s(, unconverged)?$' err)" -eq 3 ]
   absent $'\r' err
+  # Results come with the last round only.
+  expect 0 "$MPSWEEP" sweep "${TINY_ROUNDS[@]}" -l threads:1-3 --rounds 3
+  [ "$(grep -cE '^\[[36]/9\] .* s left: [12] of 3 rounds measured$' err)" -eq 2 ]
+  expect 0 "$MPSWEEP" sweep "${TINY_ROUNDS[@]}" -l threads:1-3 --rounds 2 --quiet
+  [ ! -s err ]
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1-3 --quiet
   [ ! -s err ]
 }
