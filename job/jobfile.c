@@ -280,6 +280,8 @@ static int on_key(void *user, const char *section, const char *key, const char *
         loader->status = status_set(STATUS_USAGE, "a [section] must not be indented");
     else
         loader->status = set_key(loader, section, key, text);
+    if (loader->status != STATUS_OK && (strstr(text, " #") || strstr(text, "\t#")))
+        status_record("%s; a comment behind a value begins with ' ;'", status_text());
     if (loader->status != STATUS_OK)
         status_record_before("'%s' line %d: ", loader->path, loader->line);
     return 1;
@@ -407,6 +409,7 @@ enum status job_load(const char *path, struct job *out)
         if (status == STATUS_OK)
             status = parse_file(&loader);
     }
+    job.empty = path && !*loader.section;
     if (status == STATUS_OK && job.count == 0)
         status = add_global_section(&loader);
     if (loader.file)

@@ -25,6 +25,7 @@ struct job_section {
 
 struct job {
     const char *path;             /* of its file, as it was given; not owned; NULL: none */
+    bool empty;                   /* that has neither a section nor a key */
     struct job_section *sections; /* at least one */
     size_t count;
     struct workload *workloads; /* of its [workload NAME] sections */

@@ -231,6 +231,13 @@ static int run_job(const struct call *call)
             status_record("%s; " BEHIND ": -- %s%s", reason.text, runner, word);
         return report(status);
     }
+    if (job.empty) {
+        char text[PATH_MAX + 80];
+        snprintf(text, sizeof text,
+                 "'%s' has nothing in it: the default plan runs, with the options given here",
+                 call->operands[0]);
+        report_notice(text);
+    }
     job.command = call->rest;
     notice_output(call->rest);
     for (size_t i = 0; i < call->given_count && status == STATUS_OK; i++)

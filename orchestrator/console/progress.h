@@ -36,8 +36,8 @@ void progress_step(struct progress *progress, const char *step);
 /* Shows a step under a label of its own: "[LABEL] 20 s left: STEP". The caller counts done. */
 void progress_show(struct progress *progress, const char *label, const char *step);
 
-/* Prints in a log, however short ago the last line was, what all steps so far have done: "[3/9] 20 s
- * left: WHAT". A terminal shows each step. */
+/* Prints what the steps so far have done, "[3/9] 20 s left: WHAT", however short ago the last line
+ * was; only in a log, since a terminal shows each step. */
 void progress_pass(struct progress *progress, const char *what);
 
 /* Ends a step, and prints its result: "[3/9] SUBJECT: RESULT"; nothing if result is NULL. */

@@ -126,6 +126,25 @@ J
   : >empty.job
   expect 0 "$MPSWEEP" sweep empty.job --list -l threads:7
   [ "$(cat out)" = "$(printf '0\tthreads 1×7, pinned')" ]
+  [ "$(cat err)" = "mpsweep: 'empty.job' has nothing in it: the default plan runs, with the options given here" ]
+  printf '# only this\n\n' >empty.job
+  expect 0 "$MPSWEEP" sweep empty.job --list
+  grep -q "^mpsweep: 'empty.job' has nothing in it: " err
+  printf '[global]\n' >global.job
+  expect 0 "$MPSWEEP" sweep global.job --list
+  [ ! -s err ]
+}
+
+@test "job files: a comment behind a value begins with a semicolon" {
+  printf '[global]\nlayout = threads:3 ; three\n' >semicolon.job
+  expect 0 "$MPSWEEP" sweep semicolon.job --list
+  printf '[global]\nlayout = threads:3 # three\n' >hash.job
+  refused "'hash.job' line 2: .*; a comment behind a value begins with ' ;'$" "$MPSWEEP" sweep hash.job --list
+  printf '[global]\nkernels = 3\t# three\n' >hash.job
+  refused "'hash.job' line 2: .*; a comment behind a value begins with ' ;'$" "$MPSWEEP" sweep hash.job --list
+  printf '[global]\nlayout = three#\n' >hash.job
+  expect 1 "$MPSWEEP" sweep hash.job --list
+  absent comment err
 }
 
 @test "job files: a layout continues over lines, and may stand there several times" {
