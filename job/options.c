@@ -104,10 +104,8 @@ static char *trimmed(char *text)
 
 /* Words that users try, and what they mean where that is a choice. */
 static const char *const meanings[][2] = {
-    {"docker", "compose"},
-    {"k8s", "kubernetes"},
-    {"sbatch", "slurm"},
-    {"shell", "env"},
+    {"docker", "compose"}, {"k8s", "kubernetes"},         {"sbatch", "slurm"},
+    {"shell", "env"},      {"prometheus", "openmetrics"}, {"md", "markdown"},
 };
 
 static const char *meant_choice(const char *text)

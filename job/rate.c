@@ -91,10 +91,10 @@ uint32_t rate_permille(const char *name)
 const char *rate_time_text(double ns, char *out, size_t size)
 {
     if (ns >= 1e9)
-        snprintf(out, size, "%.3g s", ns / 1e9);
+        snprintf(out, size, "%.4g s", ns / 1e9);
     else if (ns >= 1e6)
-        snprintf(out, size, "%.3g ms", ns / 1e6);
+        snprintf(out, size, "%.4g ms", ns / 1e6);
     else
-        snprintf(out, size, "%.3g us", ns / 1e3);
+        snprintf(out, size, "%.4g us", ns / 1e3);
     return out;
 }

@@ -35,7 +35,7 @@ bool rate_parse(const char *text, struct rate *out);
 /* "400", "0.25". */
 const char *rate_text(uint64_t units, char *out, size_t size);
 
-/* "p99"; and a time with its unit, "5 ms". */
+/* "p99"; and a time with its unit and up to four digits, "5 ms". */
 const char *rate_percentile_name(uint32_t permille);
 uint32_t rate_permille(const char *name); /* 0: there is none */
 const char *rate_time_text(double ns, char *out, size_t size);

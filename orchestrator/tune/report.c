@@ -77,10 +77,8 @@ static bool add_row(struct columns *table, const struct tune *tune, const char *
     else
         columns_cell(table, "%s", record ? text_at(record, "status") : "not measured");
     columns_cell(table, "%s", measured && *point_interval(record, winner, text) ? text : "-");
-    columns_cell(
-        table, "%s",
-        milliseconds(measured ? number_at(json_object_get(record, "latency_us"), "p99") : 0.0, text,
-                     sizeof text));
+    double p99_us = measured ? number_at(json_object_get(record, "latency_us"), "p99") : 0.0;
+    columns_cell(table, "%s", number(p99_us / 1e3, text, sizeof text));
     double cpus = measured ? point_cpus_in_use(record) : NAN;
     if (isfinite(cpus))
         columns_cell(table, "%.2f", cpus);

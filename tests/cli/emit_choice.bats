@@ -116,7 +116,7 @@ NAMED
   [ ! -e none ]
   # As the tuning named it, also where another one has the same latency.
   echo '{"type":"tune","verdict":"none","closest":{"point":3},"constraints":{"max_p99_us":2000}}' >>results.jsonl
-  refused "point 3 comes closest, with a p99 of 2.35 ms; --point 3 takes it$" \
+  refused "point 3 comes closest, with a p99 of 2.346 ms; --point 3 takes it$" \
     "$MPSWEEP" emit results.jsonl --format env -o none
   # The error names a way that leads there.
   emit env named --point 3
@@ -149,7 +149,7 @@ NAMED
   add "$found" '{"throughput_ips": 1500, "rate": {"offered_ips": 1500, "saturated": false, "goal": {"percentile": "p99", "us": 5000}}}'
   emit env d
   chosen 'point 5 (the highest rate found with a p99 under 5 ms): hybrid 2×2, 2000 iterations/s'
-  grep -q '^better, but not taken: point 3 (hybrid 2×2, 3000 iterations/s) was not found under a limit: p99 of 2.35 ms$' out
+  grep -q '^better, but not taken: point 3 (hybrid 2×2, 3000 iterations/s) was not found under a limit: p99 of 2.346 ms$' out
   emit env given --max-p99 3ms
   chosen 'point 3 (the highest throughput with a p99 surely below 3 ms): hybrid 2×2, 3000 iterations/s'
   add "$found" "$found" "$found" '{"throughput_ips": 1, "rate": {"offered_ips": 1, "goal": {"percentile": "p50", "us": 5000}}}'

@@ -93,10 +93,12 @@ line() { grep -qE "^$1$" out || fail "no line is '$1'" "$(cat out)"; }
 
 @test "no winner, and which layout came closest" {
   jq -c 'if .type == "tune" then .ended = "complete" | .verdict = "none" | .closest = .winner | .winner = null
-    | .equal = [] else . end' "$BATS_MEASURED/r.jsonl" >r.jsonl
+    | .equal = [] elif .type == "point" then .latency_us.p99 = 46400 else . end' "$BATS_MEASURED/r.jsonl" >r.jsonl
   expect 4 "$MPSWEEP" "${TUNE[@]}" -o r.jsonl --resume
   line 'no layout was found that surely meets the constraints'
   line 'closest: .*'
+  # As in the table of export.
+  line 'closest .* 46\.40 .*'
   line 'Best   none: no layout was found that surely meets the constraints'
 }
 

@@ -33,6 +33,8 @@ load helper
   refused "unknown option '--gpu'; did you mean '--device'\?" "$MPSWEEP" sweep --gpu 0
   refused "unknown option '--qps'; did you mean '--rate'\?" "$MPSWEEP" sweep --qps 10
   refused "unknown option '--csv'; did you mean '--format csv'\?" "$MPSWEEP" compare a b --csv
+  refused "'prometheus' is not a value of format: .*; did you mean 'openmetrics'\?" "$MPSWEEP" export a -f prometheus
+  refused "'md' is not a value of format: .*; did you mean 'markdown'\?" "$MPSWEEP" export a -f md
   refused "one of table\|.*\|json; did you mean 'table'\? \(options" "$MPSWEEP" sweep -f tabel
   # 'far' does not mean 'near'.
   refused "one of near\|scatter\|none \(options" "$MPSWEEP" sweep --bind far
