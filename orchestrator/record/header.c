@@ -217,21 +217,34 @@ static void add_option(struct text *out, const struct option_row *row, const jso
         add_word(out, i ? "," : " ", json_string_value(json_array_get(value, i)));
 }
 
-/* Adds the options of a section that are not the same. True: there are some. */
-static bool differ_options(const json_t *given, const struct options *options, struct text *was,
-                           struct text *is)
+/* Whether an option differs in the same way in the section before, which was added; notes it for
+ * the next one. */
+static bool was_added(json_t *added, const struct option_row *row, json_t *before, json_t *now)
+{
+    json_t *difference = json_pack("[O?, O?]", before, now);
+    bool equal = json_equal(json_object_get(added, row->name), difference);
+    json_object_set_new(added, row->name, difference);
+    return equal;
+}
+
+/* Adds the options of a section that are not the same. added: those of other sections. True: there
+ * are some. */
+static bool differ_options(const json_t *given, const struct options *options, json_t *added,
+                           struct text *was, struct text *is)
 {
     json_t *today = options_object(options);
     bool differ = false;
     for (int i = 0; i < OPTION_COUNT; i++) {
         const struct option_row *row = &option_table[i];
-        const json_t *before = json_object_get(given, row->name),
-                     *now = json_object_get(today, row->name);
+        json_t *before = json_object_get(given, row->name),
+               *now = json_object_get(today, row->name);
         if (!matters(row) || is_same_option(before, now, row))
+            continue;
+        differ = true;
+        if (was_added(added, row, before, now))
             continue;
         add_option(was, row, before);
         add_option(is, row, now);
-        differ = true;
     }
     json_decref(today);
     return differ;
@@ -248,16 +261,17 @@ bool record_options_differ(const json_t *header, const struct job *job, struct t
                            struct text *is)
 {
     const json_t *sections = json_object_get(header, "options");
-    json_t *workload = workload_object(job);
+    json_t *workload = workload_object(job), *added = json_object();
     const json_t *argv = json_object_get(workload, "argv");
     const json_t *given = json_object_get(json_object_get(header, "workload"), "argv");
     bool differ = false;
     for (size_t i = 0; i < job->count; i++) {
         const struct job_section *section = &job->sections[i];
-        if (differ_options(json_object_get(sections, section_name(section)), &section->options, was,
-                           is))
+        if (differ_options(json_object_get(sections, section_name(section)), &section->options,
+                           added, was, is))
             differ = true;
     }
+    json_decref(added);
     if (argv ? !json_equal(argv, given) : given != NULL) {
         add_command(was, given);
         add_command(is, argv);

@@ -201,6 +201,11 @@ and this is --layout threads:1,threads:2; give what it was begun with, or anothe
   refused "begun with --kernels 5 --bytes 65536 --duration .*, and this is --kernels 6 --bytes " \
     "$MPSWEEP" sweep --device emulated --kernels 6 "${PLAN[@]}" -q -o all.jsonl --resume
   cmp all.jsonl kept.jsonl
+  # What holds for all sections of a job file is named once.
+  printf '[one]\nlayout = threads:1\n[two]\nlayout = threads:2\n' >two.job
+  expect 0 "$MPSWEEP" sweep two.job "${TINY[@]}" -q -o two.jsonl
+  refused "begun with --rounds 1, and this is --rounds 2; give" \
+    "$MPSWEEP" sweep two.job "${TINY_ROUNDS[@]}" --rounds 2 -q -o two.jsonl --resume
   # A long list loses its middle, with a sign; words are quoted as a shell needs them.
   refused "begun with --layout threads:1,threads:2,processes\+mps:2, and this is \
 --layout threads:1,.*\.\.\..*,threads:60; give what" \
