@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "orchestrator/console/report.h"
 #include "orchestrator/plot/internal.h"
@@ -137,13 +138,9 @@ static enum status check_directory(const char *output)
                       output);
 }
 
-/* Draws every figure that the results allow, as DIR/NAME.svg, and lists the others. STATUS_USAGE:
- * they allow none. */
-static enum status draw_all(const struct request *request, const struct results *results)
+static enum status draw_each(const struct request *request, const struct results *results,
+                             size_t *drawn)
 {
-    size_t drawn = 0;
-    if (mkdir(request->output, 0777) != 0 && errno != EEXIST)
-        return output_error(request->output, errno);
     for (size_t i = 0; i < FIGURE_COUNT; i++) {
         char path[PATH_MAX];
         size_t length = strlen(request->output);
@@ -158,10 +155,25 @@ static enum status draw_all(const struct request *request, const struct results 
             printf("%s\n", path);
         else
             printf("no %s: %s\n", figures[i].name, status_text());
-        drawn += status == STATUS_OK;
+        *drawn += status == STATUS_OK;
     }
-    return drawn > 0 ? STATUS_OK
-                     : status_set(STATUS_USAGE, "'%s' has nothing to draw", request->results);
+    return STATUS_OK;
+}
+
+/* Draws every figure that the results allow, as DIR/NAME.svg, and lists the others. STATUS_USAGE:
+ * they allow none, and no directory was made. */
+static enum status draw_all(const struct request *request, const struct results *results)
+{
+    size_t drawn = 0;
+    bool made = mkdir(request->output, 0777) == 0;
+    if (!made && errno != EEXIST)
+        return output_error(request->output, errno);
+    enum status status = draw_each(request, results, &drawn);
+    if (made && drawn == 0)
+        rmdir(request->output);
+    return status != STATUS_OK || drawn > 0
+               ? status
+               : status_set(STATUS_USAGE, "'%s' has nothing to draw", request->results);
 }
 
 int plot_command(const struct invocation *invocation)

@@ -537,6 +537,10 @@ of_memories() {
   file r.jsonl <<<'{"status": "failed"}'
   expect 1 "$MPSWEEP" plot r.jsonl --figure all -o none
   says "'r.jsonl' has nothing to draw"
+  [ ! -e none ]
+  mkdir none
+  expect 1 "$MPSWEEP" plot r.jsonl --figure all -o none
+  [ -d none ]
   echo x >plain
   expect 1 "$MPSWEEP" plot r.jsonl --figure all -o plain
   expect 1 "$MPSWEEP" plot r.jsonl --figure all -o missing/figures
