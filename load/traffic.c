@@ -41,25 +41,47 @@ static struct stream *stream_of(CURL *easy)
 
 /* -- the first request ------------------------------------------------------------------------- */
 
+static enum status libcurl_fails(CURLMcode code)
+{
+    return status_set(STATUS_WORKER, "libcurl fails: %s", curl_multi_strerror(code));
+}
+
+/* Waits for the answer to one request. Its connection stays for the streams: a server that serves
+ * one connection at a time would leave another one alone. */
+static CURLMcode perform(const struct traffic *traffic, CURL *easy, CURLcode *out)
+{
+    const CURLMsg *message = NULL;
+    int running, queued;
+    CURLMcode code = curl_multi_add_handle(traffic->multi, easy);
+    while (code == CURLM_OK && !message) {
+        code = curl_multi_perform(traffic->multi, &running);
+        message = curl_multi_info_read(traffic->multi, &queued);
+        if (code == CURLM_OK && !message)
+            code = curl_multi_poll(traffic->multi, NULL, 0, LOOK_MS, NULL);
+    }
+    if (message)
+        *out = message->data.result;
+    curl_multi_remove_handle(traffic->multi, easy);
+    return code;
+}
+
 /* Until the server has answered one well, the workers are not ready. */
 static enum status check_first(struct traffic *traffic)
 {
     char text[128];
+    CURLcode result = CURLE_OK;
     struct exchange *exchange = &traffic->streams[0].exchange;
     exchange_begin(exchange);
     client_set_asking(traffic->streams[0].handle, true);
-    CURLcode code = curl_easy_perform(exchange->easy);
+    CURLMcode code = perform(traffic, exchange->easy, &result);
     client_set_asking(traffic->streams[0].handle, false);
     enum status status = server_check(traffic->server);
-    if (status != STATUS_OK || exchange_judge(exchange, code, text) == EXCHANGE_GOOD)
+    if (status == STATUS_OK && code != CURLM_OK)
+        status = libcurl_fails(code);
+    if (status != STATUS_OK || exchange_judge(exchange, result, text) == EXCHANGE_GOOD)
         return status;
     return status_set(STATUS_WORKER, "its first request, %.16s %.100s: %s",
                       traffic->options->method, traffic->options->url, text);
-}
-
-static enum status libcurl_fails(CURLMcode code)
-{
-    return status_set(STATUS_WORKER, "libcurl fails: %s", curl_multi_strerror(code));
 }
 
 /* -- the loop ---------------------------------------------------------------------------------- */

@@ -123,6 +123,30 @@ serves_a_rate() {
   measure 0 -l processes:1 --expect 200 -- "$SERVER" --port '{port}' --wants ''
 }
 
+@test "a server that serves one connection at a time" {
+  cat >single.py <<'END'
+import http.server, sys
+
+class Single(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"ok")
+
+    def log_message(self, *words):
+        pass
+
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Single).serve_forever()
+END
+  INFER=(--request "GET $ADDRESS/")
+  measure 0 -l processes:1 -- python3 single.py '{port}'
+  points 'all(measured and .requests.errors == 0)' r.jsonl
+}
+
 @test "a server over MPS is proved to be a client" {
   measure 0 -l processes:2 -l processes+mps:2 -- "$SERVER" --port '{port}' --delay-ms 1 --gpu
   points 'length == 2 and all(measured) and (map(select(.mps)) | length == 1
