@@ -26,6 +26,17 @@ void histogram_add_counts(struct histogram *into, const struct histogram *from)
     }
 }
 
+void histogram_add_never(struct histogram *histogram, uint64_t count)
+{
+    if (count == 0)
+        return;
+    if (histogram->count == 0)
+        histogram->min_ns = UINT64_MAX;
+    histogram->max_ns = UINT64_MAX;
+    histogram->count += count;
+    histogram->buckets[HISTOGRAM_BUCKETS - 1] += count;
+}
+
 uint64_t histogram_count_above(const struct histogram *histogram, unsigned bucket)
 {
     uint64_t count = 0;
@@ -42,6 +53,13 @@ static double bucket_low_ns(unsigned bucket, double *width)
     unsigned shift = (bucket >> HISTOGRAM_SUB_BITS) - 1;
     *width = (double)(UINT64_C(1) << shift);
     return (double)((uint64_t)(bucket - (shift << HISTOGRAM_SUB_BITS)) << shift);
+}
+
+bool histogram_is_never(const struct histogram *histogram, double value_ns)
+{
+    double width;
+    return histogram->max_ns == UINT64_MAX &&
+           value_ns >= bucket_low_ns(HISTOGRAM_BUCKETS - 1, &width);
 }
 
 static double bucket_middle_ns(unsigned bucket)

@@ -63,6 +63,11 @@ void histogram_merge(struct histogram *into, const struct histogram *from);
  * moment. Sum, minimum and maximum are left alone. */
 void histogram_add_counts(struct histogram *into, const struct histogram *from);
 
+/* Adds samples that are later than any other: a wait that was in vain. Quantiles and bounds that
+ * reach one of them are histogram_is_never(). Maximum and mean are meaningless then. */
+void histogram_add_never(struct histogram *histogram, uint64_t count);
+bool histogram_is_never(const struct histogram *histogram, double value_ns);
+
 /* The samples in the buckets above one. */
 uint64_t histogram_count_above(const struct histogram *histogram, unsigned bucket);
 

@@ -49,17 +49,19 @@ static void note(struct saturation *search, const struct point *point,
 {
     if (search->count == SATURATION_STEPS)
         return;
+    double failed = (double)round_failed_requests(&result->requests);
     search->steps[search->count++] = (struct saturation_step){
         .rate_units = rate_units,
-        .latency_us = histogram_quantile_ns(&result->latency, point->goal.permille / 1e3) / 1e3,
+        .latency_us = openloop_latency_ns(&point->goal, result) / 1e3,
+        .failed_share = failed / (failed + (double)result->latency.count),
         .backlog = result->open.backlog,
         .held = held,
         .seconds = result->window_s,
     };
 }
 
-/* Why the last step did not hold: its latency, or a queue, in which latencies only begin to grow.
- * verb is what follows a latency beyond the limit. */
+/* Why the last step did not hold: requests without a good answer, its latency, or a queue, in which
+ * latencies only begin to grow. verb is what follows a latency beyond the limit. */
 static void why_not(const struct point *point, const struct saturation *search, const char *verb,
                     char *out, size_t size)
 {
@@ -69,7 +71,11 @@ static void why_not(const struct point *point, const struct saturation *search, 
     double latency_ns = last->latency_us * 1e3, limit_ns = (double)point->goal.latency_ns;
     rate_time_text(latency_ns, latency, sizeof latency);
     rate_text(last->rate_units, rate, sizeof rate);
-    if (latency_ns > limit_ns)
+    if (isinf(latency_ns))
+        snprintf(out, size, "%.2g%% of the requests at %s/s had no good answer, and %s allows %g%%",
+                 100.0 * last->failed_share, rate, percentile,
+                 (1000 - (int)point->goal.permille) / 10.0);
+    else if (latency_ns > limit_ns)
         snprintf(out, size, "%s of %s at %s/s %s %s", percentile, latency, rate, verb,
                  rate_time_text(limit_ns, limit, sizeof limit));
     else
@@ -82,9 +88,13 @@ static void why_not(const struct point *point, const struct saturation *search, 
 static enum status infeasible(const struct point *point, const struct saturation *search,
                               struct round_result *out)
 {
+    char why[256], first[sizeof out->requests.first + 16] = "";
+    if (isinf(search->steps[search->count - 1].latency_us))
+        snprintf(first, sizeof first, "; the first: %s", out->requests.first);
     round_result_release(out);
     *out = (struct round_result){.status = STATUS_INFEASIBLE};
-    why_not(point, search, "already exceeds", out->error, sizeof out->error);
+    why_not(point, search, "already exceeds", why, sizeof why);
+    snprintf(out->error, sizeof out->error, "%s%s", why, first);
     return STATUS_OK;
 }
 
@@ -92,7 +102,7 @@ static enum status infeasible(const struct point *point, const struct saturation
 static enum status beaten(const struct point *point, const struct saturation *search,
                           struct round_result *out)
 {
-    char rate[32], capacity[32], why[160];
+    char rate[32], capacity[32], why[256];
     round_result_release(out);
     *out = (struct round_result){.status = STATUS_INFEASIBLE};
     if (search->count) {

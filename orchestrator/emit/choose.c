@@ -30,12 +30,12 @@ struct search {
 
 static const json_t *bounds_of(const json_t *point)
 {
-    return json_object_get(json_object_get(point, "latency_us"), "bounds");
+    return json_object_get(point_latency(point), "bounds");
 }
 
 static double p99_of(const json_t *point)
 {
-    return number_at(json_object_get(point, "latency_us"), "p99");
+    return point_latency_us(point, "p99");
 }
 
 /* As 'mpsweep tune' decides: the upper end of the interval counts, and one without an end may be
@@ -45,7 +45,7 @@ static bool meets(const json_t *point, double limit_us)
     if (limit_us <= 0.0)
         return true;
     const json_t *bounds = bounds_of(point);
-    double high = bounds ? number_in(bounds, "p99", 1) : p99_of(point);
+    double high = bounds && isfinite(p99_of(point)) ? number_in(bounds, "p99", 1) : p99_of(point);
     return high > 0.0 && high <= limit_us;
 }
 
@@ -59,6 +59,11 @@ static const char *p99_text(const json_t *point, char *out, size_t size)
     *out = '\0';
     if (isnan(p99_of(point))) {
         text_append(&text, "p99 is not known");
+        return out;
+    }
+    if (isinf(p99_of(point))) {
+        text_append(&text, "p99 later than any, since %.2g%% of the requests failed",
+                    100.0 * point_failed_share(point));
         return out;
     }
     text_append(&text, "p99 of %s", rate_time_text(1e3 * p99_of(point), value, sizeof value));

@@ -21,7 +21,7 @@ void record_add_settings(json_t *record, const struct point *point);
 /* -- precision.c: how sure the numbers are -- */
 
 /* The object "latency_us": percentiles; a 99.9th only with the samples for it. Bounds come from the
- * rounds; without them they are not known. */
+ * rounds; without them they are not known. What reaches a sample that never came is null. */
 json_t *record_latency(const struct histogram *latency, const struct percentiles *rounds,
                        size_t count);
 
@@ -49,7 +49,7 @@ void record_add_observed(json_t *record, const struct point *point,
 
 /* "requests" and "first_byte_us" of a server, and a warning where answers were bad. */
 void record_add_requests(json_t *record, const struct point *point,
-                         const struct round_result *result);
+                         const struct measurement *measurement);
 
 /* -- openloop.c -- */
 

@@ -21,10 +21,13 @@ static void add_goal(json_t *rate, const struct point *point, const struct satur
         const struct saturation_step *step = &search->steps[i];
         char key[16];
         snprintf(key, sizeof key, "%s_us", rate_percentile_name(point->goal.permille));
-        json_array_append_new(steps, json_pack("{s:f, s:f, s:I, s:b, s:f}", "offered_ips",
-                                               ips_of(step->rate_units), key, step->latency_us,
-                                               "backlog", (json_int_t)step->backlog, "held",
-                                               (int)step->held, "seconds", step->seconds));
+        json_t *object =
+            json_pack("{s:f, s:o, s:I, s:b, s:f}", "offered_ips", ips_of(step->rate_units), key,
+                      record_real_or_null(step->latency_us), "backlog", (json_int_t)step->backlog,
+                      "held", (int)step->held, "seconds", step->seconds);
+        if (step->failed_share > 0.0)
+            json_object_set_new(object, "failed_share", json_real(step->failed_share));
+        json_array_append_new(steps, object);
     }
     json_object_set_new(rate, "search", steps);
     if (search->capacity_ips > 0.0)

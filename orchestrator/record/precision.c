@@ -26,6 +26,12 @@
 /* On top of the square-root law, since its estimate is one. */
 #define MARGIN 1.1
 
+/* null: it is one of the samples that never came. */
+static json_t *us_or_null(const struct histogram *latency, double us)
+{
+    return histogram_is_never(latency, 1e3 * us) ? json_null() : json_real(us);
+}
+
 json_t *record_latency(const struct histogram *latency, const struct percentiles *rounds,
                        size_t count)
 {
@@ -36,8 +42,11 @@ json_t *record_latency(const struct histogram *latency, const struct percentiles
         bool known = percentiles_bounds(latency, rounds, count, i, &low, &high);
         bool enough = share <= 0.99 || latency->count >= HISTOGRAM_LEAST_P999;
         double value = histogram_quantile_ns(latency, share) / 1e3;
-        json_object_set_new(object, names[i], enough ? json_real(value) : json_null());
-        json_object_set_new(all, names[i], known ? json_pack("[f, f]", low, high) : json_null());
+        json_object_set_new(object, names[i], enough ? us_or_null(latency, value) : json_null());
+        json_object_set_new(
+            all, names[i],
+            known ? json_pack("[o, o]", us_or_null(latency, low), us_or_null(latency, high))
+                  : json_null());
     }
     json_object_set_new(object, "max", json_real((double)latency->max_ns / 1e3));
     json_object_set_new(object, "mean", json_real(histogram_mean_ns(latency) / 1e3));

@@ -110,7 +110,7 @@ static void add_numbers(json_t *record, const struct point *point,
         record, "latency_us",
         record_latency(&result->latency, measurement->percentiles, measurement->rounds));
     record_add_time(record, point, result);
-    record_add_requests(record, point, result);
+    record_add_requests(record, point, measurement);
     record_add_observed(record, point, result);
     if (point->work.iterations)
         json_object_set_new(record, "fixed",

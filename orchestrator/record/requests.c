@@ -4,7 +4,7 @@
 
 static void warn_bad(json_t *warnings, const struct round_requests *requests, uint64_t good)
 {
-    uint64_t bad = requests->errors + requests->wrong_answers;
+    uint64_t bad = round_failed_requests(requests);
     warnings_add(warnings, "bad_answers",
                  "%.2g%% of the requests failed: %llu had no answer, %llu a wrong one; the first: "
                  "%s. They count neither as iterations nor in the latency",
@@ -12,18 +12,31 @@ static void warn_bad(json_t *warnings, const struct round_requests *requests, ui
                  (unsigned long long)requests->wrong_answers, requests->first);
 }
 
-void record_add_requests(json_t *record, const struct point *point,
-                         const struct round_result *result)
+/* What a limit is held against. */
+static json_t *latency_of_all(const struct measurement *measurement)
 {
+    struct histogram all;
+    round_latency_of_all(&measurement->last, &all);
+    json_t *object = record_latency(&all, measurement->percentiles, measurement->rounds);
+    json_object_del(object, "max");
+    json_object_del(object, "mean");
+    return object;
+}
+
+void record_add_requests(json_t *record, const struct point *point,
+                         const struct measurement *measurement)
+{
+    const struct round_result *result = &measurement->last;
     const struct round_requests *requests = &result->requests;
     const struct histogram *first_byte = &requests->first_byte;
     if (!point_is_server(point))
         return;
-    bool any = requests->errors + requests->wrong_answers > 0;
+    bool any = round_failed_requests(requests) > 0;
     json_object_set_new(record, "requests",
-                        json_pack("{s:I, s:I, s:o}", "errors", (json_int_t)requests->errors,
+                        json_pack("{s:I, s:I, s:o, s:o*}", "errors", (json_int_t)requests->errors,
                                   "wrong_answers", (json_int_t)requests->wrong_answers, "first",
-                                  any ? json_text(requests->first) : json_null()));
+                                  any ? json_text(requests->first) : json_null(), "latency_us",
+                                  any ? latency_of_all(measurement) : NULL));
     json_object_set_new(record, "first_byte_us",
                         json_pack("{s:f, s:f, s:f, s:f}", "p50",
                                   histogram_quantile_ns(first_byte, 0.5) / 1e3, "p90",

@@ -116,6 +116,40 @@ double point_cpus_in_use(const json_t *point)
                                 number_at(point, "threads") * point_gpus_of(point);
 }
 
+double point_failed_share(const json_t *point)
+{
+    const json_t *requests = json_object_get(point, "requests");
+    double failed =
+        (double)integer_at(requests, "errors") + (double)integer_at(requests, "wrong_answers");
+    return failed > 0.0 ? failed / (failed + (double)integer_at(point, "iterations")) : 0.0;
+}
+
+const char *point_warning(const json_t *point, const char *kind)
+{
+    const json_t *warning;
+    size_t index;
+    json_array_foreach(json_object_get(point, "warnings"), index, warning)
+    {
+        if (strcmp(text_at(warning, "kind"), kind) == 0)
+            return text_at(warning, "text");
+    }
+    return "";
+}
+
+const json_t *point_latency(const json_t *point)
+{
+    const json_t *all = json_object_get(json_object_get(point, "requests"), "latency_us");
+    return all ? all : json_object_get(point, "latency_us");
+}
+
+double point_latency_us(const json_t *point, const char *percentile)
+{
+    double good_share = 1.0 - point_failed_share(point);
+    if (1e3 * good_share < rate_permille(percentile) - 1e-9)
+        return INFINITY;
+    return number_at(point_latency(point), percentile);
+}
+
 double point_joules(const json_t *point)
 {
     return number_at(json_object_get(point, "telemetry"), "joules_per_iteration");

@@ -47,6 +47,20 @@ const char *point_half_width(const json_t *point, char text[POINT_HALF_BYTES]);
 const char *point_interval(const json_t *point, const json_t *winner,
                            char text[POINT_INTERVAL_BYTES]);
 
+/* Of the requests to a server, the share without a good answer; 0 of other workloads. */
+double point_failed_share(const json_t *point);
+
+/* The text of its first warning of that kind; "": it has none. Borrowed. */
+const char *point_warning(const json_t *point, const char *kind);
+
+/* What a limit of the latency is held against, with the fields of latency_us: there a request
+ * without a good answer is later than any limit. Borrowed. */
+const json_t *point_latency(const json_t *point);
+
+/* A percentile of it ("p99") in microseconds: INFINITY where it is such a request, NAN where it is
+ * not known. */
+double point_latency_us(const json_t *point, const char *percentile);
+
 /* Of the GPU, an iteration; NAN where the energy is not known. */
 double point_joules(const json_t *point);
 

@@ -31,10 +31,16 @@ double round_cpus_in_use(const struct point *point, const struct round_result *r
     return point_processes(point) * (double)cpu->process_cpu_ns / (double)cpu->process_wall_ns;
 }
 
+void round_latency_of_all(const struct round_result *result, struct histogram *out)
+{
+    *out = result->latency;
+    histogram_add_never(out, round_failed_requests(&result->requests));
+}
+
 static void add_requests(struct round_requests *into, uint64_t errors, uint64_t wrong_answers,
                          const char first[128], const struct histogram *first_byte)
 {
-    if (into->errors + into->wrong_answers == 0)
+    if (round_failed_requests(into) == 0)
         memcpy(into->first, first, sizeof into->first);
     into->errors += errors;
     into->wrong_answers += wrong_answers;
@@ -112,7 +118,7 @@ static enum status check_iterations(const struct round *round)
     const struct round_requests *requests = &result->requests;
     if (result->iterations > 0 || round->limits->needs_no_window)
         return STATUS_OK;
-    if (requests->errors + requests->wrong_answers > 0)
+    if (round_failed_requests(requests) > 0)
         return status_set(STATUS_WORKER, "no request had a good answer; the first: %s",
                           requests->first);
     return status_set(STATUS_WORKER,

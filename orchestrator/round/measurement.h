@@ -10,8 +10,9 @@
 
 struct saturation_step {
     uint64_t rate_units;
-    double latency_us; /* of the goal's percentile */
-    uint64_t backlog;  /* iterations that were left waiting */
+    double latency_us;   /* of the goal's percentile, as openloop_latency_ns() */
+    double failed_share; /* of the requests to a server */
+    uint64_t backlog;    /* iterations that were left waiting */
     bool held;
     double seconds; /* of the window */
 };

@@ -36,8 +36,15 @@ void openloop_judge(struct openloop_counts *counts, const struct point *point, d
     counts->saturated = point->work.rate_units && (double)counts->backlog > usual;
 }
 
+double openloop_latency_ns(const struct rate_goal *goal, const struct round_result *result)
+{
+    struct histogram all;
+    round_latency_of_all(result, &all);
+    double latency_ns = histogram_quantile_ns(&all, goal->permille / 1e3);
+    return histogram_is_never(&all, latency_ns) ? INFINITY : latency_ns;
+}
+
 bool openloop_holds(const struct rate_goal *goal, const struct round_result *result)
 {
-    double latency_ns = histogram_quantile_ns(&result->latency, goal->permille / 1e3);
-    return !result->open.saturated && latency_ns <= (double)goal->latency_ns;
+    return !result->open.saturated && openloop_latency_ns(goal, result) <= (double)goal->latency_ns;
 }

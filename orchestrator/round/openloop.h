@@ -22,5 +22,9 @@ void openloop_collect(struct openloop_counts *counts, const struct shm_slot *slo
  * 5% of what was offered in its window were left waiting. */
 void openloop_judge(struct openloop_counts *counts, const struct point *point, double window_s);
 
+/* The goal's percentile of all iterations; INFINITY where it is that of a request without a good
+ * answer. */
+double openloop_latency_ns(const struct rate_goal *goal, const struct round_result *result);
+
 /* Whether a latency meets a goal, in a round or in all of a measurement. */
 bool openloop_holds(const struct rate_goal *goal, const struct round_result *result);

@@ -36,6 +36,11 @@ struct round_requests {
     char first[128]; /* of the bad ones */
 };
 
+static inline uint64_t round_failed_requests(const struct round_requests *requests)
+{
+    return requests->errors + requests->wrong_answers;
+}
+
 /* Fixed work, with the figures of the experiment in examples/forum.job; all zero without. */
 struct round_fixed {
     double begin_s;   /* from the end of the warm-up to the first begin of all workers */
@@ -63,8 +68,8 @@ struct numa {
 struct round_worker {
     unsigned process, thread, stream;
     unsigned program; /* of a mix: which of the point's */
-    char cpus[1024]; /* a process of a program may have many, and not in a row */
-    char numa[32]; /* nodes of its host buffers; empty: not known, or there is only one */
+    char cpus[1024];  /* a process of a program may have many, and not in a row */
+    char numa[32];    /* nodes of its host buffers; empty: not known, or there is only one */
     /* Of its partition, that its kernels ran on, a bit each; all zero: it has none. */
     uint64_t multiprocessors[WORK_MULTIPROCESSORS / 64];
     double ips, p50_us, p99_us;
@@ -121,7 +126,8 @@ struct round_result {
     double ci95_rel;
     double window_s;
     double steady_from_s; /* from the begin of the window */
-    uint64_t lost_ns; /* how long after its first call a program repeated itself no longer, 0: it did */
+    uint64_t
+        lost_ns; /* how long after its first call a program repeated itself no longer, 0: it did */
     unsigned threads_at_work; /* of a process of a program, where those are too few; else 0 */
     /* From the first spawn, or the assignment, until all workers were ready, or, where threads are
      * lacking, those that there are; 0: never. */
@@ -154,6 +160,10 @@ struct round_result {
     struct round_program *programs;  /* of each workload of a mix, owned; else NULL */
     unsigned program_count;
 };
+
+/* The latency of all requests: those without a good answer are later than any limit
+ * (histogram_add_never()). Of other workloads it is that of the iterations. */
+void round_latency_of_all(const struct round_result *result, struct histogram *out);
 
 /* Host cost: CPUs that all worker processes together kept busy, with all of their threads, on the
  * mean of the windows of all rounds. Not in it are processes that they started, MPS's own and the

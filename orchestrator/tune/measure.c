@@ -53,16 +53,18 @@ static bool over_memory(const struct tune *tune, const json_t *record)
 #define BEATEN_SHARE 0.8
 #define BEATEN_LEAST 0.5
 
-/* The value is the rate that was found. */
+/* The value is the rate that was found, of good answers. */
 static void observe_rate(const json_t *record, struct tune_observation *out)
 {
     const json_t *rate = json_object_get(record, "rate"), *goal = json_object_get(rate, "goal");
     double offered = positive(rate, "offered_ips"), to_beat = positive(rate, "to_beat_ips");
-    double latency_us =
-        number_at(json_object_get(record, "latency_us"), text_at(goal, "percentile"));
+    double latency_us = point_latency_us(record, text_at(goal, "percentile"));
+    double good_share = 1.0 - point_failed_share(record);
     if (out->outcome == TUNE_MEASURED && offered > 0.0) {
-        out->value = offered;
         rate_step(rate, &out->low, &out->high);
+        out->value = good_share * offered;
+        out->low *= good_share;
+        out->high *= good_share;
         out->beaten = latency_us > number_at(goal, "us");
     } else if (out->outcome == TUNE_INFEASIBLE && to_beat > 0.0) {
         double most = fmin(positive(rate, "capacity_ips"), to_beat);
@@ -77,9 +79,14 @@ static void observe_rate(const json_t *record, struct tune_observation *out)
     }
 }
 
+/* A percentile that is one of a request without a good answer is as far beyond the limit. */
+#define FAILED_LATE 10.0
+
 static void observe_all(const struct tune *tune, const json_t *record, struct tune_observation *out)
 {
-    const json_t *latency = json_object_get(record, "latency_us");
+    /* An objective is about good answers, as throughput is; a limit about all requests. */
+    bool limited = tune->rules.max_p99_us > 0.0;
+    const json_t *latency = limited ? point_latency(record) : json_object_get(record, "latency_us");
     const json_t *bounds = json_object_get(json_object_get(latency, "bounds"), "p99");
     const json_t *interval = json_object_get(record, "ci95_rel");
     double joules = positive(json_object_get(record, "telemetry"), "joules_per_iteration");
@@ -96,6 +103,10 @@ static void observe_all(const struct tune *tune, const json_t *record, struct tu
     out->p99_us = positive(latency, "p99");
     out->p99_low_us = json_number_value(json_array_get(bounds, 0));
     out->p99_high_us = json_number_value(json_array_get(bounds, 1));
+    if (limited && isinf(point_latency_us(record, "p99"))) {
+        out->p99_us = out->p99_low_us = FAILED_LATE * tune->rules.max_p99_us;
+        out->p99_high_us = 0.0;
+    }
     out->value = value_of(tune, out->ips, out->p99_us, joules);
     out->low = 0.0;
     out->high = INFINITY;
@@ -125,9 +136,10 @@ void tune_observe(const struct tune *tune, const json_t *record, struct tune_obs
 static void keep_rate(struct tune *tune, size_t index, const struct tune_observation *seen)
 {
     struct saturation *search = &tune->points[index].search;
+    const json_t *rate = json_object_get(tune->campaign.records[index], "rate");
     if (tune->rules.resolution <= 0.0 || seen->outcome != TUNE_MEASURED || seen->beaten)
         return;
-    search->rate_units = (uint64_t)(seen->value * RATE_UNITS + 0.5);
+    search->rate_units = (uint64_t)(positive(rate, "offered_ips") * RATE_UNITS + 0.5);
     if (search->rate_units > tune->best_units)
         tune->best_units = search->rate_units;
 }

@@ -201,10 +201,14 @@ static void print_margin(const struct tune *tune)
 static void print_p99(const struct tune *tune, const json_t *object, double limit_us, bool holds)
 {
     char text[32], limit[32];
-    double p99_us = number_at(object, "p99_us"), high = number_in(object, "p99_bounds_us", 1);
-    long long iterations =
-        integer_at(tune->campaign.records[integer_at(object, "point")], "iterations");
-    printf("p99: %s ms", milliseconds(p99_us, text, sizeof text));
+    const json_t *record = tune->campaign.records[integer_at(object, "point")];
+    double p99_us = point_latency_us(record, "p99");
+    double high = number_in(json_object_get(point_latency(record), "bounds"), "p99", 1);
+    long long iterations = integer_at(record, "iterations");
+    if (isinf(p99_us))
+        fputs("p99: later than any, since too many requests failed", stdout);
+    else
+        printf("p99: %s ms", milliseconds(p99_us, text, sizeof text));
     if (high > 0.0)
         printf(", at most %s with 95%% confidence", milliseconds(high, text, sizeof text));
     else if (!holds && p99_us <= limit_us && iterations < HISTOGRAM_LEAST_P99)
@@ -215,7 +219,7 @@ static void print_p99(const struct tune *tune, const json_t *object, double limi
         printf(", of %lld iterations, of which those near each other are alike: an upper end takes "
                "more, and a longer --budget has longer windows",
                iterations);
-    else if (!holds)
+    else if (!holds && isfinite(p99_us))
         fputs(", an upper end of its interval is not known", stdout);
     if (limit_us > 0.0)
         printf("; %s the limit of %s",

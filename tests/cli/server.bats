@@ -364,6 +364,15 @@ END
   fails 'process 1 .*first request, POST http://127.0.0.1:[0-9]+/.*: the connection was closed without an answer' -- --close
 }
 
+@test "requests that fail are beyond the limit of a searched rate" {
+  DURATION=0.3 LONGEST=1 measure 0 -l processes:1 --streams 4 --rate max-under-p99=60s -- \
+    "$SERVER" --port '{port}' --delay-ms 2 --status 503 --every 3
+  points 'all(.status == "infeasible" and (.error | test("^[234][0-9]% of the requests at [0-9.]+/s had "
+    + "no good answer, and p99 allows 1%; the first: HTTP 503: ")))' r.jsonl
+  points 'all(.rate.search | length > 0 and all((.held | not) and .p99_us == null
+    and .failed_share > 0.2 and .failed_share < 0.5))' r.jsonl
+}
+
 # -- servers that fail -------------------------------------------------------------------------------
 
 @test "a server that ends before it is ready" {

@@ -193,6 +193,32 @@ static void the_process_makes_no_other_reason(void **state)
     assert_false(fail_alike("", ""));
 }
 
+static double p99_of(const char *text)
+{
+    json_t *point = json_loads(text, 0, NULL);
+    assert_non_null(point);
+    double us = point_latency_us(point, "p99");
+    json_decref(point);
+    return us;
+}
+
+static void a_limit_counts_requests_that_failed(void **state)
+{
+    (void)state;
+    assert_float_equal(p99_of("{\"latency_us\": {\"p99\": 7.5}}"), 7.5, 1e-12);
+    assert_float_equal(p99_of("{\"iterations\": 995, \"latency_us\": {\"p99\": 7.5},"
+                              " \"requests\": {\"errors\": 2, \"wrong_answers\": 3,"
+                              " \"latency_us\": {\"p99\": 9.5}}}"),
+                       9.5, 1e-12);
+    /* Also in records of before, which lack the latency of all. */
+    assert_float_equal(p99_of("{\"iterations\": 990, \"latency_us\": {\"p99\": 7.5},"
+                              " \"requests\": {\"errors\": 10, \"wrong_answers\": 0}}"),
+                       7.5, 1e-12);
+    assert_true(isinf(p99_of("{\"iterations\": 990, \"latency_us\": {\"p99\": 7.5},"
+                             " \"requests\": {\"errors\": 0, \"wrong_answers\": 11}}")));
+    assert_true(isnan(p99_of("{}")));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +230,7 @@ int main(void)
         cmocka_unit_test(what_misses_the_goal_does_not_read_as_the_goal),
         cmocka_unit_test(rounds_that_are_there_are_not_advised),
         cmocka_unit_test(the_process_makes_no_other_reason),
+        cmocka_unit_test(a_limit_counts_requests_that_failed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "orchestrator/round/measurement.h"
+#include "orchestrator/round/openloop.h"
 
 /* Room for a hundred rates of iterations, whose histograms have a bucket for each. */
 #define PACKED_MOST 8192
@@ -71,11 +72,31 @@ static void cpus_in_use_are_those_of_all_processes(void **state)
     measurement_release(&measurement);
 }
 
+static void a_request_that_failed_is_beyond_the_limit(void **state)
+{
+    const struct rate_goal goal = {.permille = 990, .latency_ns = 5000000};
+    struct round_result *round = calloc(1, sizeof *round);
+    (void)state;
+    assert_non_null(round);
+    for (int i = 0; i < 990; i++)
+        histogram_record(&round->latency, 1000000);
+    assert_true(openloop_holds(&goal, round));
+    round->requests.errors = 4;
+    round->requests.wrong_answers = 6;
+    assert_true(openloop_holds(&goal, round));
+    assert_true(openloop_latency_ns(&goal, round) < 1.01e6);
+    round->requests.errors++;
+    assert_false(openloop_holds(&goal, round));
+    assert_true(isinf(openloop_latency_ns(&goal, round)));
+    free(round);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_measurement_comes_back_as_it_was),
         cmocka_unit_test(cpus_in_use_are_those_of_all_processes),
+        cmocka_unit_test(a_request_that_failed_is_beyond_the_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -241,6 +241,25 @@ static void counts_what_is_far_above(void **state)
     assert_true(share == 0.0 && time_share == 0.0);
 }
 
+static void what_never_came_is_later_than_all(void **state)
+{
+    double low, high;
+    (void)state;
+    clear_both();
+    for (uint64_t i = 0; i < 990; i++)
+        histogram_record(&a, 1000000 + i);
+    histogram_add_never(&a, 10);
+    assert_false(histogram_is_never(&a, histogram_quantile_ns(&a, 0.99)));
+    assert_true(histogram_quantile_ns(&a, 0.99) < 1010000.0);
+    assert_true(histogram_is_never(&a, histogram_quantile_ns(&a, 0.991)));
+    assert_true(histogram_quantile_bounds(&a, 0.99, 1000.0, &low, &high));
+    assert_false(histogram_is_never(&a, low));
+    assert_true(histogram_is_never(&a, high));
+    /* One that took so long came. */
+    histogram_record(&b, UINT64_C(1) << HISTOGRAM_MAX_BITS);
+    assert_false(histogram_is_never(&b, histogram_quantile_ns(&b, 0.5)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -255,6 +274,7 @@ int main(void)
         cmocka_unit_test(bounds_cover_the_quantile),
         cmocka_unit_test(no_bounds_without_the_samples),
         cmocka_unit_test(counts_what_is_far_above),
+        cmocka_unit_test(what_never_came_is_later_than_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
