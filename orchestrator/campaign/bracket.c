@@ -3,6 +3,8 @@
 uint64_t bracket_next(const struct bracket *bracket)
 {
     uint64_t held = bracket->held_units, failed = bracket->failed_units;
+    if (failed == 0)
+        return held ? 2 * held : bracket->first_units;
     uint64_t middle = held + (failed - held) / 2;
     if (held == 0)
         return middle >= bracket->lowest_units ? middle : 0;

@@ -2,7 +2,8 @@
  * The search for the highest rate that holds, without measuring: which one to try next.
  *
  * From a rate that is known not to hold it is halved until one does, and what lies between is
- * bisected.
+ * bisected. Where no such rate is known, it begins at one that may hold, and doubles it while it
+ * does.
  */
 #pragma once
 
@@ -18,7 +19,8 @@
 struct bracket {
     double width;
     uint64_t held_units;   /* the highest that held, 0: none yet */
-    uint64_t failed_units; /* the lowest that did not; to begin with, one that cannot */
+    uint64_t failed_units; /* the lowest that did not; to begin with, one that cannot; 0: none */
+    uint64_t first_units;  /* to begin with, without failed_units */
     uint64_t lowest_units; /* there is no point in trying one below */
 };
 

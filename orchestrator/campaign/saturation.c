@@ -12,6 +12,9 @@
 #define CAPACITY_SHARE 1.05
 #define LOWEST_SHARE (1.0 / 64)
 
+/* With a larger share of requests that failed, the capacity bounds nothing. */
+#define FAILED_SHARE (CAPACITY_SHARE - 1.0)
+
 /* Iterations that a step offers within --duration, and those for which a low rate may take up to
  * --max-duration. Rates that offer fewer than the least even then are not tried. */
 #define STEP_SAMPLES 300
@@ -179,7 +182,8 @@ static enum status run_step(const struct searching *searching, const struct poin
     return out->status == STATUS_OK ? stalled(out) : STATUS_OK;
 }
 
-/* The closed loop, which bounds what can be served. */
+/* The closed loop, which bounds what can be served, unless requests failed: a server that rejects
+ * what is too much gets more of that the faster it rejects. */
 static enum status find_capacity(const struct searching *searching, const struct turn *turn,
                                  struct bracket *bracket, struct round_result *out)
 {
@@ -189,12 +193,17 @@ static enum status find_capacity(const struct searching *searching, const struct
     enum status status = run_step(searching, &closed, turn, "capacity", out);
     if (status != STATUS_OK || out->status != STATUS_OK)
         return status;
-    search->capacity_ips = out->throughput_ips;
+    double failed = (double)round_failed_requests(&out->requests);
+    bool bounds = failed <= FAILED_SHARE * (failed + (double)out->iterations);
     double capacity = out->throughput_ips * RATE_UNITS * CAPACITY_SHARE;
     double least =
         STEP_SAMPLES_LEAST * 1e9 / (double)searching->limits->max_duration_ns * RATE_UNITS;
     /* One step at least: half of what fails is not below what is tried. */
-    bracket->failed_units = (uint64_t)capacity + 2;
+    bracket->first_units = (uint64_t)capacity + 2;
+    if (bounds) {
+        search->capacity_ips = out->throughput_ips;
+        bracket->failed_units = bracket->first_units;
+    }
     bracket->lowest_units = (uint64_t)fmin(fmax(capacity * LOWEST_SHARE, least), capacity / 2);
     return STATUS_OK;
 }
@@ -239,7 +248,7 @@ static enum status search_rate(const struct searching *searching, const struct t
         enum status status = find_capacity(searching, turn, &bracket, out);
         if (status != STATUS_OK || out->status != STATUS_OK)
             return status;
-        if (beat >= bracket.failed_units)
+        if (bracket.failed_units && beat >= bracket.failed_units)
             return beaten(point, search, out);
     }
     bool reused = out->reused;

@@ -3,9 +3,10 @@
  *
  * The closed loop's throughput bounds it from above. From there the rate is halved until it holds,
  * and then bisected until it is known to BRACKET_WIDTH; each step is a round of its own, on
- * the same workers, with a window of at most --duration. What is found is measured again with a
- * full window, which may show that the short one promised too much: then it goes down by the
- * bracket, a few times.
+ * the same workers, with a window of at most --duration. A closed loop whose requests failed shows
+ * no bound, since they kept the server busy: from its throughput the rate is doubled while it
+ * holds. What is found is measured again with a full window, which may show that the short one
+ * promised too much: then it goes down by the bracket, a few times.
  */
 #pragma once
 

@@ -32,7 +32,7 @@ static void add_goal(json_t *rate, const struct point *point, const struct satur
     json_object_set_new(rate, "search", steps);
     if (search->capacity_ips > 0.0)
         json_object_set_new(rate, "capacity_ips", json_real(search->capacity_ips));
-    if (search->coarse)
+    if (search->coarse && search->failed_units)
         json_object_set_new(rate, "failed_ips", json_real(ips_of(search->failed_units)));
     if (search->beat_units)
         json_object_set_new(rate, "to_beat_ips", json_real(ips_of(search->beat_units)));

@@ -21,9 +21,9 @@ struct saturation_step {
  */
 struct saturation {
     uint64_t rate_units;   /* what was found, 0: nothing yet */
-    uint64_t failed_units; /* the lowest that did not hold */
+    uint64_t failed_units; /* the lowest that did not hold; 0: none is known */
     bool coarse;           /* there is much between the two: the next round goes on searching */
-    double capacity_ips;   /* of the closed loop; 0: not known */
+    double capacity_ips;   /* of the closed loop; 0: not known, or it bounds nothing */
     /* Asked for, each 0 if it is not: a point that does not hold this rate is of no interest; no
      * step begins later; a found rate is lowered where a later round does not hold it; and a coarse
      * search does, of which the last step that held is the round. */

@@ -67,7 +67,7 @@ static void observe_rate(const json_t *record, struct tune_observation *out)
         out->high *= good_share;
         out->beaten = latency_us > number_at(goal, "us");
     } else if (out->outcome == TUNE_INFEASIBLE && to_beat > 0.0) {
-        double most = fmin(positive(rate, "capacity_ips"), to_beat);
+        double most = fmin(number_at(rate, "capacity_ips"), to_beat);
         out->outcome = TUNE_MEASURED;
         out->value = out->ips = BEATEN_SHARE * most;
         out->low = BEATEN_LEAST * most;

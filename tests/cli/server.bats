@@ -373,6 +373,20 @@ END
     and .failed_share > 0.2 and .failed_share < 0.5))' r.jsonl
 }
 
+# serves_beyond_capacity: of three requests the server answers two well. What its closed loop does is
+# less than what may be offered.
+serves_beyond_capacity() {
+  DURATION=0.5 LONGEST=1 measure 0 -l processes:1 --streams 4 --rate max-under-p50=60s -- \
+    "$SERVER" --port '{port}' --delay-ms 5 --serial --status 503 --every 3 &&
+    points 'all(measured and .rate.offered_ips > .throughput_ips and (.rate.search[0].offered_ips as $first
+      | .rate.search | any(.offered_ips > 1.5 * $first)))' r.jsonl
+}
+
+@test "where requests fail in the closed loop, the rate is searched upward" {
+  judged serves_beyond_capacity
+  points 'all(.rate | has("capacity_ips") | not)' r.jsonl
+}
+
 # -- servers that fail -------------------------------------------------------------------------------
 
 @test "a server that ends before it is ready" {

@@ -40,6 +40,20 @@ static void nothing_is_found_where_nothing_holds(void **state)
     assert_int_equal(bracket.failed_units, 1000);
 }
 
+static void without_a_bound_it_looks_upward(void **state)
+{
+    (void)state;
+    for (uint64_t limit = 1000; limit < 64000; limit += 777) {
+        struct bracket bracket = {.width = BRACKET_WIDTH, .first_units = 2000, .lowest_units = 100};
+        unsigned steps = 0;
+        for (uint64_t next; (next = bracket_next(&bracket)) > 0; steps++)
+            bracket_note(&bracket, next, next <= limit);
+        assert_in_range(limit, bracket.held_units, bracket.failed_units - 1);
+        assert_true((double)bracket.held_units >= (1 - BRACKET_WIDTH) * (double)limit - 1);
+        assert_in_range(steps, 4, 12);
+    }
+}
+
 static void it_ends_with_the_smallest_numbers(void **state)
 {
     (void)state;
@@ -58,6 +72,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_limit_is_bracketed),
         cmocka_unit_test(nothing_is_found_where_nothing_holds),
+        cmocka_unit_test(without_a_bound_it_looks_upward),
         cmocka_unit_test(it_ends_with_the_smallest_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
