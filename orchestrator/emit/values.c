@@ -316,8 +316,9 @@ static void put_known(json_t *values, const char *name, const json_t *object, co
 
 /* Of an open loop what was offered, under which limit the rate was searched, and how well that is
  * known. */
-static void put_rate(json_t *values, const json_t *rate)
+static void put_rate(json_t *values, const json_t *point)
 {
+    const json_t *rate = json_object_get(point, "rate");
     const json_t *goal = json_object_get(rate, "goal");
     char text[64] = "", limit[32], step[RATE_STEP_BYTES];
     double offered = number_at(rate, "offered_ips");
@@ -326,7 +327,7 @@ static void put_rate(json_t *values, const json_t *rate)
         snprintf(text, sizeof text, "%.8s under %s", text_at(goal, "percentile"),
                  rate_time_text(number_at(goal, "us") * 1e3, limit, sizeof limit));
     put_text(values, "goal", json_is_object(goal) ? text : "");
-    put_text(values, "step", rate_step_text(rate, step));
+    put_text(values, "step", rate_step_text(rate, 1.0 - point_failed_share(point), step));
 }
 
 /* What was measured, on what, and what only the program itself can do. */
@@ -347,7 +348,7 @@ static void put_record(json_t *values, const struct deployment *deployment)
     size_t rounds = json_array_size(json_object_get(point, "rounds"));
     put_number(values, "rounds", (int64_t)rounds);
     put_flag(values, "one_round", rounds == 1);
-    put_rate(values, json_object_get(point, "rate"));
+    put_rate(values, point);
     put_text(values, "status", text_at(point, "status"));
     put_flag(values, "has_latency", !isnan(p50) && !isnan(p99));
     snprintf(text, sizeof text, "%.3f", p50 / 1e3);

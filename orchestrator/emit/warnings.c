@@ -8,6 +8,7 @@
 #include "common/json.h"
 #include "common/text.h"
 #include "orchestrator/plan/placeholders.h"
+#include "orchestrator/results/point.h"
 
 /* Whether a character may be of what a placeholder stands for: numbers, and a GPU's UUID. */
 static bool is_of(enum placeholder placeholder, char character)
@@ -168,6 +169,11 @@ json_t *emit_warnings(const struct emit_request *request)
                                    "MPSWEEP_PORT, all of them take one port and only the first "
                                    "starts",
                                    (long long)integer_at(request->point, "processes")));
+    const char *failed = point_warning(request->point, "bad_answers");
+    if (*failed)
+        json_array_append_new(
+            warnings,
+            json_sprintf("point %lld: %s", (long long)integer_at(request->point, "id"), failed));
     if (strcmp(text_at(request->point, "status"), "unconverged") == 0)
         json_array_append_new(warnings,
                               json_sprintf("point %lld is unconverged: its figures are not certain",

@@ -102,6 +102,28 @@ static void print_latency(FILE *out, const struct results *results,
     }
 }
 
+static double errors(const json_t *point)
+{
+    return number_at(json_object_get(point, "requests"), "errors");
+}
+
+static double wrong_answers(const json_t *point)
+{
+    return number_at(json_object_get(point, "requests"), "wrong_answers");
+}
+
+static bool any_is_of_server(const json_t *points)
+{
+    size_t index;
+    const json_t *point;
+    json_array_foreach(points, index, point)
+    {
+        if (json_object_get(point, "requests"))
+            return true;
+    }
+    return false;
+}
+
 static void print_run(FILE *out, const json_t *header)
 {
     const json_t *gpu = json_object_get(header, "gpu");
@@ -141,5 +163,12 @@ void export_print_openmetrics(FILE *out, const struct results *results)
         "of the search.",
         half_width);
     print_latency(out, results, &settings);
+    if (any_is_of_server(results->points)) {
+        print_points(out, results, &settings, "mpsweep_point_errors",
+                     "Requests to a server that had no answer, beside the iterations.", errors);
+        print_points(out, results, &settings, "mpsweep_point_wrong_answers",
+                     "Requests to a server that had a wrong answer, beside the iterations.",
+                     wrong_answers);
+    }
     metrics_end(out);
 }

@@ -36,7 +36,7 @@ static void write_figures_of_best(FILE *out, const struct report_file *file)
     fputs("<p class=\"key\">", out);
     html_number(out, "strong", number_at(best, "throughput_ips"));
     fputs(" iterations/s", out);
-    if (*rate_step_text(json_object_get(best, "rate"), step))
+    if (*rate_step_text(json_object_get(best, "rate"), 1.0 - point_failed_share(best), step))
         fprintf(out, " (%s)", step);
     else if (*point_interval(best, winner, interval))
         fprintf(out, " (95%%: %s)", interval);

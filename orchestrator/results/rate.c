@@ -70,14 +70,15 @@ bool rate_is_least(const json_t *rate)
                (1.0 - RATE_STEP) * number_at(rate, "failed_ips") - 1e-3;
 }
 
-const char *rate_step_text(const json_t *rate, char out[RATE_STEP_BYTES])
+const char *rate_step_text(const json_t *rate, double share, char out[RATE_STEP_BYTES])
 {
     char from[32], to[32];
     double low, high;
     *out = '\0';
     if (rate_step(rate, &low, &high))
         snprintf(out, RATE_STEP_BYTES, "%s to %s, a step of the search",
-                 text_number(low, from, sizeof from), text_number(high, to, sizeof to));
+                 text_number(share * low, from, sizeof from),
+                 text_number(share * high, to, sizeof to));
     return out;
 }
 

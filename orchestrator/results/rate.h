@@ -27,10 +27,10 @@ bool rate_step(const json_t *rate, double *low, double *high);
  * step above. */
 bool rate_is_least(const json_t *rate);
 
-/* The same as rate_step(): "1854 to 2049, a step of the search"; "" where it is false. Returns out.
- */
+/* That share of rate_step(), good answers of a server: "1854 to 2049, a step of the search"; ""
+ * where it is false. Returns out. */
 #define RATE_STEP_BYTES 96
-const char *rate_step_text(const json_t *rate, char out[RATE_STEP_BYTES]);
+const char *rate_step_text(const json_t *rate, double share, char out[RATE_STEP_BYTES]);
 
 /* Five fields of CSV, each with a comma before it: offered_ips, arrival, late_share, service_p99_us
  * and saturated; empty where they are not known. */

@@ -367,7 +367,21 @@ static void csv_share(FILE *out, double value)
     csv_text(out, text);
 }
 
-static void print_csv_point(FILE *out, const json_t *point, uint64_t lacked, bool fixed,
+/* Fields that a point may lack, and a file all of. */
+struct csv_fields {
+    uint64_t lacked; /* settings */
+    bool fixed, requests;
+};
+
+/* A further field with a whole number; empty without it. */
+static void csv_count(FILE *out, const json_t *value)
+{
+    fputc(',', out);
+    if (json_is_integer(value))
+        fprintf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+}
+
+static void print_csv_point(FILE *out, const json_t *point, const struct csv_fields *fields,
                             bool emulated)
 {
     static const char *const percentiles[] = {"p50", "p90", "p99", "mean"};
@@ -378,7 +392,7 @@ static void print_csv_point(FILE *out, const json_t *point, uint64_t lacked, boo
             (long long)integer_at(point, "threads"), (long long)integer_at(point, "workers"));
     for (const struct option_row *row = NULL; (row = settings_recorded(row));) {
         char value[CSV_CELL];
-        if (has_column(row, lacked))
+        if (has_column(row, fields->lacked))
             csv_text(out, settings_text(point, row, false, value, sizeof value));
     }
     rate_print_csv(out, point);
@@ -389,8 +403,13 @@ static void print_csv_point(FILE *out, const json_t *point, uint64_t lacked, boo
         csv_number(out, number_at(latency, percentiles[i]));
     csv_share(out, latency ? number_at(point, "fairness_jain") : NAN);
     csv_share(out, point_cpus_in_use(point));
-    if (fixed)
+    if (fields->fixed)
         csv_number(out, number_at(json_object_get(point, "fixed"), "throughput_ips"));
+    if (fields->requests) {
+        const json_t *requests = json_object_get(point, "requests");
+        csv_count(out, json_object_get(requests, "errors"));
+        csv_count(out, json_object_get(requests, "wrong_answers"));
+    }
     csv_number(out, point_joules(point));
     csv_number(out, number_at(json_object_get(telemetry, "power_w"), "mean"));
     csv_number(out, number_at(json_object_get(telemetry, "sm_clock_mhz"), "mean"));
@@ -404,21 +423,24 @@ static void print_csv_point(FILE *out, const json_t *point, uint64_t lacked, boo
 void table_print_csv(FILE *out, const json_t *header, const json_t *points)
 {
     bool emulated = origin_is_emulated(header);
-    bool fixed = any_has(points, "fixed");
-    uint64_t lacked = find_lacked(points);
+    const struct csv_fields fields = {.lacked = find_lacked(points),
+                                      .fixed = any_has(points, "fixed"),
+                                      .requests = any_has(points, "requests")};
     char key[SETTING_KEY_BYTES];
     fputs("layout,processes,threads,workers", out);
     for (const struct option_row *row = NULL; (row = settings_recorded(row));)
-        if (has_column(row, lacked))
+        if (has_column(row, fields.lacked))
             fprintf(out, ",%s", setting_key(row, key));
     fputs(",offered_ips,arrival,late_share,service_p99_us,saturated", out);
     fputs(",status,throughput_ips,ci95_rel,p50_us,p90_us,p99_us,mean_us,fairness_jain,cpus_in_use",
           out);
-    if (fixed)
+    if (fields.fixed)
         fputs(",fixed_throughput_ips", out);
+    if (fields.requests)
+        fputs(",errors,wrong_answers", out);
     fputs(",joules_per_iteration,power_w,sm_clock_mhz,emulated,error,id\n", out);
     for (size_t i = 0; i < json_array_size(points); i++)
-        print_csv_point(out, json_array_get(points, i), lacked, fixed, emulated);
+        print_csv_point(out, json_array_get(points, i), &fields, emulated);
 }
 
 static void dump(FILE *out, const json_t *record)

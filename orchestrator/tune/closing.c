@@ -31,6 +31,9 @@ static void write_winner(const struct tune *tune, const json_t *winner, FILE *ou
             fprintf(out, ", p99 %s ms",
                     text_number(number_at(winner, "p99_us") / 1e3, text, sizeof text));
     }
+    double failed = point_failed_share(tune->campaign.records[integer_at(winner, "point")]);
+    if (failed > 0.0)
+        fprintf(out, "; %.2g%% of the requests failed", 100.0 * failed);
     bool open = json_is_true(json_object_get(json_object_get(record, "unfinished"), "open"));
     if (open)
         fputs("; another one may be as good", out);

@@ -243,6 +243,15 @@ void tune_write_rate(const struct tune *tune, const json_t *winner, FILE *out)
             rate_time_text(1e3 * number_at(goal, "us"), limit, sizeof limit));
 }
 
+/* A figure of a server that fails requests is easily taken for one of all of them. */
+static void print_bad_answers(const struct tune *tune, const json_t *object)
+{
+    const char *text =
+        point_warning(tune->campaign.records[integer_at(object, "point")], "bad_answers");
+    if (*text)
+        printf("warning: %s\n", text);
+}
+
 static void print_cpus(const struct tune *tune, const json_t *object)
 {
     double cpus = number_at(object, "cpus_in_use");
@@ -426,6 +435,7 @@ static void print_winner(const struct tune *tune, double limit_us)
     if (limit_us > 0.0)
         print_p99(tune, winner, limit_us, true);
     print_cpus(tune, winner);
+    print_bad_answers(tune, winner);
     if (limit)
         printf("limited by %s, %.0f%% of it reached: %s\n", text_at(limit, "title"),
                100.0 * number_at(limit, "reached"), text_at(limit, "reason"));
@@ -503,6 +513,7 @@ static void print_nothing(const struct tune *tune, double limit_us)
     printf("closest: %s\n", text_at(closest, "what"));
     print_p99(tune, closest, limit_us, false);
     print_cpus(tune, closest);
+    print_bad_answers(tune, closest);
 }
 
 static void print_search(const struct tune *tune)

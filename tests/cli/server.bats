@@ -335,6 +335,58 @@ END
   grep -qE "a wrong one; the first: an answer of 4 bytes without 'pong'" out
 }
 
+@test "csv and openmetrics have the requests that failed" {
+  local errors wrong
+  measure 0 -l processes:1 --streams 2 -- "$SERVER" --port '{port}' --delay-ms 2 --status 500 --every 3
+  read -r errors wrong < <(jq -r 'select(.type == "point").requests | "\(.errors) \(.wrong_answers)"' r.jsonl)
+  [ "$wrong" -gt 0 ]
+  expect 0 "$MPSWEEP" export r.jsonl -f csv
+  [ "$(paste -d= <(head -1 out | tr , '\n') <(tail -1 out | tr , '\n') | grep -E '^(errors|wrong_answers)=')" \
+    = "errors=$errors"$'\n'"wrong_answers=$wrong" ]
+  expect 0 "$MPSWEEP" export r.jsonl -f openmetrics
+  grep -qE "^mpsweep_point_errors\{.*\} $errors\$" out
+  grep -qE "^mpsweep_point_wrong_answers\{.*\} $wrong\$" out
+  # Points of other workloads have none.
+  jq -c 'del(.requests)' r.jsonl >p.jsonl
+  expect 0 "$MPSWEEP" export p.jsonl -f csv
+  absent wrong_answers out
+  expect 0 "$MPSWEEP" export p.jsonl -f openmetrics
+  absent wrong_answers out
+}
+
+# tuned STATUS OPTIONS...: of one layout, whose server answers two of three requests well.
+tuned() {
+  local wanted=$1
+  shift
+  rm -f t.jsonl
+  expect "$wanted" "$MPSWEEP" tune --server --device emulated --warmup 0.05 --duration 0.2 -q "${INFER[@]}" \
+    -l processes:1 --streams 4 --bind near --budget 60s -o t.jsonl "$@" -- \
+    "$SERVER" --port '{port}' --delay-ms 2 --status 503 --every 3
+}
+FAILED='3[0-9](\.[0-9])?% of the requests failed'
+
+@test "a tuning and a deployment warn of requests that failed" {
+  tuned 0
+  grep -qE "^warning: $FAILED: 0 had no answer, [0-9]+ a wrong one; the first: HTTP 503" out
+  grep -qE "^Best .* iterations/s.*; $FAILED" out
+  expect 0 "$MPSWEEP" emit t.jsonl --target env -o deployed -- "$SERVER" --port '{port}' --delay-ms 2 --status 503 --every 3
+  grep -qE "^mpsweep: warning: point [0-9]+: $FAILED: .* the first: HTTP 503" err
+  grep -qE "WARNING:\*\* point [0-9]+: $FAILED: " deployed/README.md
+  # They are beyond any limit.
+  refused "has a p99 that is not surely below 60 s: p99 later than any, since $FAILED" \
+    "$MPSWEEP" emit t.jsonl --point 0 --max-p99 60s --target env -o none -- "$SERVER" --port '{port}'
+  tuned 4 --max-p99 60s
+  grep -qE '^p99: later than any, since too many requests failed; above the limit of 60 s' out
+  grep -qE "^warning: $FAILED: " out
+}
+
+@test "a tuning counts the good answers of a rate, and names the rate" {
+  tuned 0 --rate max-under-p50=60s
+  jq -se 'map(select(.type == "tune"))[0].winner | .value < 0.75 * .rate_ips and .value > 0.6 * .rate_ips
+    and .ci95[0] < .value and .value < .ci95[1]' t.jsonl
+  grep -qE "^Best .*: holds [0-9.]+/s of an open loop with a p50 of .*; $FAILED" out
+}
+
 @test "connections that a server closes are errors" {
   measure 0 -l processes:1 --streams 2 -- "$SERVER" --port '{port}' --delay-ms 2 --close --every 3
   points 'all(measured and .requests.errors > 0 and .requests.wrong_answers == 0
