@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/json.h"
 #include "common/text.h"
 #include "orchestrator/plan/settings.h"
 #include "orchestrator/tune/internal.h"
@@ -35,6 +36,9 @@ static const char *axis_text(const struct tune *tune, const struct option_row *r
 char *tune_sweep_words(const struct tune *tune, const struct point *point)
 {
     struct text_stream out;
+    /* What its record is about: a search that the budget cut may have come further. */
+    const json_t *record = tune->campaign.records[point - tune->space.plan.points];
+    double held = number_at(json_object_get(record, "rate"), "offered_ips");
     if (!text_stream_open(&out))
         return NULL;
     campaign_write_command(&tune->campaign, "sweep", out.file);
@@ -44,9 +48,9 @@ char *tune_sweep_words(const struct tune *tune, const struct point *point)
         const struct option_value *value = &tune->campaign.options->values[i];
         if (!(row->commands & OPTION_SWEEP) || row->flags & OPTION_NOT_IN_JOB)
             continue;
-        uint64_t found = tune->points[point - tune->space.plan.points].search.rate_units;
-        if (row->id == OPTION_RATE && point->goal.permille && found) {
-            campaign_write_option(out.file, row, rate_text(found, text, sizeof text));
+        if (row->id == OPTION_RATE && point->goal.permille && held > 0.0) {
+            uint64_t units = (uint64_t)llround(held * RATE_UNITS);
+            campaign_write_option(out.file, row, rate_text(units, text, sizeof text));
             continue;
         }
         const char *chosen = axis_text(tune, row, point, text);

@@ -91,6 +91,19 @@ finds_four_and_cuts_one_short() {
   absent 'connections' out
 }
 
+# Where the budget ends is chance: in finals that have begun to narrow the rate of a look, for example.
+@test "the command for a layout has the rate that is reported" {
+  [ -x "$MPSWEEP_BUILD_DIR/mpsweep-load" ] || skip "no libcurl here"
+  local budget
+  for budget in 3 4 5 6; do
+    rm -f r.jsonl
+    "$MPSWEEP" tune --device emulated -q --budget ${budget}s -o r.jsonl --rate max-under-p99=1s --streams 4 \
+      -l processes:1 --bind near --server --request 'GET http://127.0.0.1:{port}/' -- \
+      "$SERVER" --port '{port}' --delay-ms 3 >out 2>err || [ $? -eq 4 ]
+    holds '.winner | . == null or (.rate_ips as $rate | .options | contains("--rate \($rate) "))'
+  done
+}
+
 # It only waits: each process more does as much again.
 reaches_the_border() {
   rm -f r.jsonl
