@@ -86,11 +86,14 @@ void rate_print_csv(FILE *out, const json_t *point)
 {
     const json_t *rate = json_object_get(point, "rate");
     const json_t *offered = json_object_get(rate, "offered_ips");
+    const json_t *goal = json_object_get(rate, "goal");
     const json_t *late = json_object_get(rate, "late_share");
     fputc(',', out);
     if (json_is_number(offered))
         fprintf(out, "%.10g", json_number_value(offered));
     csv_text(out, text_at(rate, "arrival"));
+    csv_text(out, text_at(goal, "percentile"));
+    csv_number(out, number_at(goal, "us"));
     if (!late) {
         fputs(",,,", out);
         return;

@@ -32,6 +32,6 @@ bool rate_is_least(const json_t *rate);
 #define RATE_STEP_BYTES 96
 const char *rate_step_text(const json_t *rate, double share, char out[RATE_STEP_BYTES]);
 
-/* Five fields of CSV, each with a comma before it: offered_ips, arrival, late_share, service_p99_us
- * and saturated; empty where they are not known. */
+/* Seven fields of CSV, each with a comma before it: offered_ips, arrival, goal_percentile, goal_us,
+ * late_share, service_p99_us and saturated; empty where they are not known. */
 void rate_print_csv(FILE *out, const json_t *point);

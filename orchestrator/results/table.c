@@ -431,7 +431,7 @@ void table_print_csv(FILE *out, const json_t *header, const json_t *points)
     for (const struct option_row *row = NULL; (row = settings_recorded(row));)
         if (has_column(row, fields.lacked))
             fprintf(out, ",%s", setting_key(row, key));
-    fputs(",offered_ips,arrival,late_share,service_p99_us,saturated", out);
+    fputs(",offered_ips,arrival,goal_percentile,goal_us,late_share,service_p99_us,saturated", out);
     fputs(",status,throughput_ips,ci95_rel,p50_us,p90_us,p99_us,mean_us,fairness_jain,cpus_in_use",
           out);
     if (fields.fixed)

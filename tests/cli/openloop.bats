@@ -235,6 +235,20 @@ LIST
   [[ $(sed -n 3p out | cut -d, -f "$(column late_share),$(column service_p99_us)") =~ ^[0-9.e-]+,[0-9.e+]+$ ]]
 }
 
+@test "csv has the limit of a rate that was searched" {
+  local columns
+  expect 0 "$MPSWEEP" sweep --device emulated -l threads:1 --rate max-under-p99=10ms,max-under-p50=1.5ms,5 --list \
+    --format csv
+  columns=$(head -1 out | tr , '\n' | grep -nxE 'goal_percentile|goal_us' | cut -d: -f1 | paste -sd,)
+  cut -d, -f "$columns" out >limits
+  diff limits - <<'LIMITS'
+goal_percentile,goal_us
+p99,10000
+p50,1500
+,
+LIMITS
+}
+
 @test "a rate that is none is refused, with what would be one" {
   local value
   for value in 0 -1 0.001 1e9 "5 potatoes" 0x10 nan max-under-p99= max-under-p99=5 max-under-p98=5ms \
