@@ -27,6 +27,7 @@ shift
 case $program in
 serve.py) exec "$MPSWEEP_BUILD_DIR/tests/fakes/unaware" --kernels 12 ;;
 serve_torch.py) exec "$MPSWEEP_BUILD_DIR/examples/program/ticker" 2000 ;;
+-m) PATH=${PATH#*:} exec python3 -m "$@" ;;
 serve_http.py) exec "$MPSWEEP_BUILD_DIR/tests/fakes/http-server" --gpu --text '{"y": [1]}' "$@" ;;
 esac
 echo "no stand-in for $program" >&2
@@ -69,9 +70,11 @@ runs() {
   "$MPSWEEP" --version | grep -qF 'libcurl' || skip "built without libcurl"
   echo '{"x": [1, 2]}' >request.json
   blocks servers.md
-  [ "$BLOCKS" = 1 ]
+  [ "$BLOCKS" = 2 ]
   runs 1 0 's/:1,2,4 /:1,2 /; s/ 1,4,16 / 1,4 /; s/mps:2,4/mps:2/'
   points 'length == 6 and all(.throughput_ips > 0 and .error == null)' served.jsonl
+  runs 2 0 's/:1,2,4 /:1,2 /; s/ 1,4,16 / 1,4 /'
+  points 'length == 4 and all(.throughput_ips > 0 and .error == null)' plain.jsonl
 }
 
 @test "measuring layouts" {
