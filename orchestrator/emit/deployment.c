@@ -44,11 +44,20 @@ static void make_name(struct deployment *deployment)
         snprintf(name, DEPLOYMENT_NAME_BYTES, "%sdeployment", NAME_PREFIX);
 }
 
+/* Or a control character, as a line break is. */
+static bool has_blank(const char *text)
+{
+    while ((unsigned char)*text > ' ')
+        text++;
+    return *text != '\0';
+}
+
 static enum status read_command(struct deployment *deployment)
 {
     /* In place of a command that was not given: all that runs refuses it. */
     static const char *const placeholder[] = {"EDIT-ME", NULL};
     const struct emit_request *request = deployment->request;
+    char shown[256];
     deployment->has_command = request->command && request->command[0];
     deployment->command =
         deployment->has_command ? (const char *const *)request->command : placeholder;
@@ -73,6 +82,10 @@ static enum status read_command(struct deployment *deployment)
     deployment->image = request->image ? request->image : IMAGE_PLACEHOLDER;
     if (!*deployment->image || !text_is_utf8(deployment->image))
         return status_set(STATUS_USAGE, "the image has no name, or one that is not UTF-8");
+    if (has_blank(deployment->image))
+        return status_set(STATUS_USAGE, "image '%s' has a blank: it takes a name as %s",
+                          text_displayed(deployment->image, shown, sizeof shown),
+                          IMAGE_PLACEHOLDER);
     deployment->working_directory = getcwd(NULL, 0);
     if (!deployment->working_directory)
         return status_set(STATUS_SYSTEM, "cannot find the working directory: %s", strerror(errno));

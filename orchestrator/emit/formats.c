@@ -18,6 +18,7 @@ struct file {
 
 struct format {
     const char *name;
+    bool in_containers;
     /* Whether it can run the command, of which alone the deployment is known; NULL: any. */
     enum status (*check)(const struct deployment *deployment);
     struct file files[FILES_MOST]; /* as many as have a name */
@@ -70,6 +71,7 @@ static enum status check_kubernetes(const struct deployment *deployment)
 
 static const struct format formats[] = {
     {"env",
+     false,
      NULL,
      {{"deployment.env", "emit/env-deployment.env"},
       {"command", "emit/command"},
@@ -82,6 +84,7 @@ static const struct format formats[] = {
       READY,
       {"README.md", "emit/readme-env.md"}}},
     {"systemd",
+     false,
      check_systemd,
      {{"{{name}}.target", "emit/systemd.target"},
       {"{{#mps}}{{name}}-mps{{#daemon_each}}@{{/daemon_each}}.service{{/mps}}",
@@ -102,6 +105,7 @@ static const struct format formats[] = {
       READY,
       {"README.md", "emit/readme-systemd.md"}}},
     {"slurm",
+     false,
      NULL,
      {{"job.sbatch", "emit/slurm-job.sbatch", NULL, true},
       {"deployment.env", "emit/slurm-deployment.env"},
@@ -114,6 +118,7 @@ static const struct format formats[] = {
       READY,
       {"README.md", "emit/readme-slurm.md"}}},
     {"kubernetes",
+     true,
      check_kubernetes,
      {{"deployment.yaml", "emit/kubernetes.yaml"},
       {"{{#has_port}}service.yaml{{/has_port}}", "emit/service.yaml"},
@@ -124,6 +129,7 @@ static const struct format formats[] = {
       {"check", "emit/container-check"},
       {"README.md", "emit/readme-kubernetes.md"}}},
     {"compose",
+     true,
      NULL,
      {{"compose.yaml", "emit/compose.yaml"},
       {"mps", "emit/mps"},
@@ -145,6 +151,10 @@ static enum status find_format(const char *name, const struct format **out)
 
 static enum status check_format(const struct format *format, const struct deployment *deployment)
 {
+    if (deployment->request->image && !format->in_containers)
+        return status_set(STATUS_USAGE,
+                          "image is for kubernetes and compose: leave it out with --target %s",
+                          format->name);
     return format->check ? format->check(deployment) : STATUS_OK;
 }
 

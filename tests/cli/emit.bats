@@ -35,6 +35,10 @@ load emit
   emit_refused "word 2 of the command is not UTF-8" results.jsonl --format env -o d -- a $'\xff'
   emit_refused "unknown placeholder '\{prt\}' in 'x\{prt\}': it is one of \{process\}, .*'\{\{' is a brace" results.jsonl --format env -o d -- a 'x{prt}'
   emit_refused '\{gpu\} is not known before Kubernetes has allotted one' results.jsonl --format kubernetes -o d -- a '{gpu}'
+  emit_refused "image 'bad image' has a blank: it takes a name as edit-me.invalid/your-image:tag$" \
+    results.jsonl --format kubernetes -o d --image 'bad image' -- a
+  emit_refused 'image is for kubernetes and compose: leave it out with --target env$' \
+    results.jsonl --format env -o d --image reg/i:1 -- a
   emit_refused "the command's first word is empty" results.jsonl --format env -o d -- ''
   emit_refused "cannot write 'none/d': No such file" results.jsonl --format env -o none/d
   emit_refused "'\.' cannot be a deployment's directory" results.jsonl --format env -o .

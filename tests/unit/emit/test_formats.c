@@ -44,6 +44,7 @@ static void write_deployment(const char *format, const char *header, const json_
     char program[] = "bin/serve", word[] = "{process}{port}", empty[] = "";
     char *const command[] = {program, word, empty, NULL};
     json_t *head = json_loads(header, 0, NULL);
+    bool in_containers = strcmp(format, "kubernetes") == 0 || strcmp(format, "compose") == 0;
     const struct emit_skipped skipped = {point, "is another"};
     const struct emit_request request = {
         .header = head,
@@ -56,7 +57,7 @@ static void write_deployment(const char *format, const char *header, const json_
         .format = format,
         .directory = mkdtemp(place),
         .command = is_full ? command : NULL,
-        .image = is_full ? "image" : NULL,
+        .image = is_full && in_containers ? "image" : NULL,
     };
     enum status status = emit_write(&request);
     if (status != STATUS_OK)
