@@ -24,8 +24,9 @@ static double offered_of(const json_t *point)
 double best_value(const json_t *point)
 {
     double offered = offered_of(point);
-    return isnan(offered) || point_is_overloaded(point) ? number_at(point, "throughput_ips")
-                                                        : offered;
+    return isnan(offered) || point_is_overloaded(point)
+               ? number_at(point, "throughput_ips")
+               : offered * (1.0 - point_failed_share(point));
 }
 
 static double p99_of(const json_t *point)

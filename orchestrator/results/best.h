@@ -10,8 +10,8 @@
 bool best_is_ok(const json_t *point);
 bool best_is_unconverged(const json_t *point);
 
-/* Iterations a second; of an open loop that keeps up what it was offered: what a window had is that
- * by chance. */
+/* Iterations a second; of an open loop that keeps up what it was offered, less the share of requests
+ * that failed: what a window had is that by chance. */
 double best_value(const json_t *point);
 
 /* Whether a does more than b; or as much, with the lower 99th percentile. */
