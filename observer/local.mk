@@ -15,6 +15,9 @@ mpsweep_observer_so_LDADD =
 
 
 unit_tests += \
-    tests/unit/observer/test_period tests/unit/observer/test_tick
+    tests/unit/observer/test_period tests/unit/observer/test_tick tests/unit/observer/test_watcher
 tests_unit_observer_test_period_SOURCES = tests/unit/observer/test_period.c observer/period.c
 tests_unit_observer_test_tick_SOURCES = tests/unit/observer/test_tick.c wire/tick.c
+tests_unit_observer_test_watcher_SOURCES = \
+    tests/unit/observer/test_watcher.c observer/period.c observer/watcher.c
+tests_unit_observer_test_watcher_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime

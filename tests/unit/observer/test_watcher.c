@@ -1,0 +1,220 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "client/internal.h"
+#include "common/clock.h"
+#include "observer/watcher.h"
+
+/* -- a clock and a client of ours ----------------------------------------------------------------
+ */
+
+static uint64_t now_ns = NS_PER_S;
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *out);
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *out)
+{
+    (void)clock;
+    *out = (struct timespec){.tv_sec = (time_t)(now_ns / NS_PER_S),
+                             .tv_nsec = (long)(now_ns % NS_PER_S)};
+    return 0;
+}
+
+struct client client;
+static struct mpsweep handle;
+
+bool client_attach(void)
+{
+    return true;
+}
+
+void client_fail_process(const char *text)
+{
+    (void)text;
+}
+
+struct mpsweep *mpsweep_open_abi(unsigned abi, int number)
+{
+    (void)abi;
+    (void)number;
+    return &handle;
+}
+
+int mpsweep_begin(struct mpsweep *worker)
+{
+    return worker == &handle;
+}
+
+int mpsweep_end(struct mpsweep *worker)
+{
+    return worker == &handle;
+}
+
+void mpsweep_fail(struct mpsweep *worker, const char *text)
+{
+    (void)worker;
+    (void)text;
+}
+
+/* -- programs ------------------------------------------------------------------------------------
+ */
+
+static void take(enum call_kind kind, unsigned count, uint64_t bytes)
+{
+    const struct call call = {.kind = kind, .bytes = bytes};
+    struct watcher *watcher = watcher_of_thread();
+    for (unsigned i = 0; i < count && watcher; i++) {
+        now_ns += 5 * NS_PER_US;
+        watcher_take(watcher, &call);
+    }
+}
+
+static void run(void (*iterate)(unsigned number))
+{
+    const struct tick tick = {.kind = TICK_AUTO};
+    uint64_t end_ns = now_ns + 20 * NS_PER_S;
+    for (unsigned i = 0; watcher_open(&tick, 0, 0) && now_ns < end_ns; i++) {
+        iterate(i);
+        now_ns += NS_PER_MS;
+    }
+}
+
+/* What is taken for an iteration of a program that does that over and over, within 20 s; "": none
+ * is known. A process has one observer, so that each program is a process. */
+static const char *iteration_of(void (*iterate)(unsigned number))
+{
+    static char words[SHM_OBSERVER_WORDS];
+    const struct shm_settings settings = {0};
+    int status = -1;
+    assert_int_equal(shm_create(&settings, 1, 1, &client.shm), STATUS_OK);
+    pid_t child = fork();
+    if (child == 0) {
+        run(iterate);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    const struct shm_observer *seen = &shm_process_at(&client.shm, 0)->observer;
+    bool found = atomic_load(&seen->state) == SHM_OBSERVED_ITERATION;
+    strcpy(words, found ? seen->words[atomic_load(&seen->words_at) % 2] : "");
+    shm_release(&client.shm);
+    return words;
+}
+
+static void answer(unsigned number)
+{
+    (void)number;
+    take(CALL_COPY_IN, 1, 1000);
+    take(CALL_LAUNCH, 20, 0);
+    take(CALL_COPY_OUT, 1, 500);
+    take(CALL_WAIT, 1, 0);
+}
+
+static void test_waits(void **state)
+{
+    (void)state;
+    assert_string_equal(iteration_of(answer),
+                        "1 wait, 20 launches, 1 copy in of 1000 bytes, 1 copy out of 500 bytes");
+}
+
+static void load_and_answer(unsigned number)
+{
+    take(CALL_LOAD, 1, 0);
+    answer(number);
+}
+
+/* In every three hundredth, after its start. */
+static void load_now_and_then(unsigned number)
+{
+    if (number < 40 || number % 300 == 0)
+        take(CALL_LOAD, 3, 0);
+    answer(number);
+}
+
+static void test_loads(void **state)
+{
+    (void)state;
+    assert_string_equal(iteration_of(load_and_answer), "");
+    assert_string_equal(iteration_of(load_now_and_then),
+                        "1 wait, 20 launches, 1 copy in of 1000 bytes, 1 copy out of 500 bytes");
+}
+
+static void spin(unsigned number)
+{
+    (void)number;
+    take(CALL_COPY_IN, 1, 1000);
+    take(CALL_LAUNCH, 20, 0);
+    take(CALL_POLL, 7, 0);
+}
+
+/* Its results are asked for once, and are there. */
+static void poll_once(unsigned number)
+{
+    (void)number;
+    take(CALL_COPY_IN, 1, 1000);
+    take(CALL_LAUNCH, 20, 0);
+    take(CALL_COPY_OUT, 1, 500);
+    take(CALL_POLL, 1, 0);
+}
+
+static void test_polls(void **state)
+{
+    (void)state;
+    assert_string_equal(iteration_of(spin), "1 poll, 20 launches, 1 copy in of 1000 bytes");
+    assert_string_equal(iteration_of(poll_once), "1 poll, 20 launches, 1 copy in of 1000 bytes, "
+                                                 "1 copy out of 500 bytes");
+}
+
+/* Two inputs a step, for each of which an allocator polls, some steps later. */
+static void train(unsigned number)
+{
+    (void)number;
+    take(CALL_COPY_IN, 1, 4096);
+    take(CALL_POLL, 1, 0);
+    take(CALL_COPY_IN, 1, 64);
+    take(CALL_LAUNCH, 300, 0);
+    take(CALL_POLL, 1, 0);
+}
+
+static void test_inputs(void **state)
+{
+    (void)state;
+    assert_string_equal(iteration_of(train), "300 launches, 2 copies in of 4160 bytes");
+}
+
+static void launch(unsigned number)
+{
+    (void)number;
+    take(CALL_LAUNCH, 4, 0);
+    take(CALL_HOST, 1, 0);
+}
+
+static void replay(unsigned number)
+{
+    (void)number;
+    take(CALL_GRAPH, 1, 0);
+}
+
+static void test_without_copies(void **state)
+{
+    (void)state;
+    assert_string_equal(iteration_of(launch), "1 host function, 4 launches");
+    assert_string_equal(iteration_of(replay), "1 graph launch");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_waits),          cmocka_unit_test(test_loads),
+        cmocka_unit_test(test_polls),          cmocka_unit_test(test_inputs),
+        cmocka_unit_test(test_without_copies),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
