@@ -19,6 +19,8 @@
 #define VARYING_LONGEST_NS (32 * NS_PER_S)
 #define VARYING_FEWEST 4
 #define FEW_BYTES 64
+/* Marks with as many launches as that, and as many as each other, are the same work. */
+#define SAME_LAUNCHES 4
 /* The share of marks that must be like those a period before, and remain so. */
 #define ALIKE 0.95
 #define STILL_ALIKE 0.9
@@ -130,8 +132,8 @@ static uint64_t find_boundary(const struct period *period)
  * bursts of kernels that it tries out shows nothing. */
 static uint64_t span_of(const struct period *period, unsigned marks)
 {
-    uint64_t all = mark_at(period, period->count - 1)->at_ns -
-                   mark_at(period, period->count - marks)->at_ns;
+    uint64_t all =
+        mark_at(period, period->count - 1)->at_ns - mark_at(period, period->count - marks)->at_ns;
     uint64_t longest = 0;
     for (unsigned i = 1; i < marks; i++) {
         uint64_t number = period->count - i;
@@ -192,7 +194,8 @@ static bool candidate_lasts(const struct period *period)
     return is_still_first(period, 0) || is_still_first(period, 1);
 }
 
-/* -- iterations that vary ------------------------------------------------------------------------ */
+/* -- iterations that vary ------------------------------------------------------------------------
+ */
 
 static bool has_input(const struct mark *mark, uint64_t least)
 {
@@ -260,6 +263,21 @@ static bool find_varying(struct period *period, uint64_t for_ns)
     return true;
 }
 
+/* Whether each mark of what seems to be the period is the same work on an input of another size, as
+ * of several cameras in turn: then each is an iteration. */
+static bool differs_in_sizes(const struct period *period, unsigned length)
+{
+    const struct mark *last = mark_at(period, period->count - 1);
+    for (unsigned i = 1; i <= length; i++) {
+        const struct mark *mark = mark_at(period, period->count - i);
+        if (!has_input(mark, FEW_BYTES + 1) || mark->launches < SAME_LAUNCHES ||
+            mark->launches != last->launches || mark->graphs != last->graphs ||
+            mark->copies_in != last->copies_in || mark->copies_out != last->copies_out)
+            return false;
+    }
+    return length > 1;
+}
+
 /* For how long what seems to be the period must have lasted. */
 static uint64_t lasting(const struct period *period)
 {
@@ -291,6 +309,8 @@ static bool find(struct period *period)
     unsigned marks = 0, shortest = find_candidate(period, &marks);
     if (shortest && shortest < length)
         length = shortest;
+    if (differs_in_sizes(period, length))
+        return find_varying(period, for_ns);
     period->length = length;
     period->boundary = find_boundary(period);
     period->unlike = period->looked_at = 0;

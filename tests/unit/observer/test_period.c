@@ -356,6 +356,33 @@ static void test_inputs_of_any_length(void **state)
     assert_true(boundaries > 1200);
 }
 
+/* Of cameras in turn, each with frames of its own size. */
+static void test_inputs_of_several_sizes_in_turn(void **state)
+{
+    const uint64_t bytes[] = {1 << 20, 1 << 22, 1 << 24};
+    unsigned boundaries = 0;
+    (void)state;
+    for (int i = 0; i < 3000; i++)
+        boundaries += wait_for(5, bytes[i % 3], 4096, 3000000) == PERIOD_BOUNDARY;
+    assert_true(period.varies);
+    assert_int_equal(period.length, 1);
+    assert_true(boundaries > 1500);
+    assert_int_equal(period_iteration(&period).launches, 5);
+}
+
+/* Two models of a request: other work, with an input each. */
+static void test_stages_of_a_request(void **state)
+{
+    unsigned boundaries = 0;
+    (void)state;
+    for (int i = 0; i < 3000; i++)
+        boundaries +=
+            wait_for(i % 2 ? 40 : 60, i % 2 ? 4096 : 1 << 20, 512, 3000000) == PERIOD_BOUNDARY;
+    assert_false(period.varies);
+    assert_int_equal(period.length, 2);
+    assert_true(boundaries > 1000);
+}
+
 static void test_every_mark(void **state)
 {
     const struct mark mark = {.launches = 1};
@@ -390,6 +417,8 @@ int main(void)
         cmocka_unit_test_setup(test_known_and_slow, set_up),
         cmocka_unit_test_setup(test_known_and_unlike, set_up),
         cmocka_unit_test_setup(test_inputs_of_any_length, set_up),
+        cmocka_unit_test_setup(test_inputs_of_several_sizes_in_turn, set_up),
+        cmocka_unit_test_setup(test_stages_of_a_request, set_up),
         cmocka_unit_test_setup(test_every_mark, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
