@@ -110,6 +110,16 @@ struct mark period_iteration(const struct period *period)
     return period->varies ? period->mean : iteration_of(period, period->length, 0);
 }
 
+uint64_t period_duration_ns(const struct period *period)
+{
+    uint64_t marks = period->count < PERIOD_MARKS ? period->count : PERIOD_MARKS;
+    if (period->varies || marks < 2)
+        return period->mean.at_ns;
+    uint64_t span_ns =
+        mark_at(period, period->count - 1)->at_ns - mark_at(period, period->count - marks)->at_ns;
+    return span_ns / (marks - 1) * period->length;
+}
+
 /* Input is copied in when an iteration begins, so that the mark before it ended one; of several
  * such marks the last. */
 static uint64_t find_boundary(const struct period *period)

@@ -78,3 +78,6 @@ enum period_state period_add(struct period *period, const struct mark *mark, boo
 /* What an iteration has, from the last one, or the mean of those that vary; at_ns is its duration.
  * Known periods only. */
 struct mark period_iteration(const struct period *period);
+
+/* How long iterations take on average: of known periods, those that are remembered. */
+uint64_t period_duration_ns(const struct period *period);

@@ -425,8 +425,9 @@ static bool is_mark(struct watcher *watcher, const struct call *call)
 /* How long a thread may go without a wait. */
 static uint64_t longest_wait(const struct watcher *watcher)
 {
-    struct mark iteration = period_iteration(&watcher->period);
-    return watcher->period.length ? QUIET_ITERATIONS * iteration.at_ns + QUIET_LEAST_NS : QUIET_NS;
+    const struct period *period = &watcher->period;
+    return period->length ? QUIET_ITERATIONS * period_duration_ns(period) + QUIET_LEAST_NS
+                          : QUIET_NS;
 }
 
 /* Whether the thread has not waited for long: what it does instead then stands for a wait. */
