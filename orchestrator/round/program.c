@@ -191,17 +191,16 @@ static enum status blame_unopened(const struct round *round, unsigned process, u
                  opened, point->threads, seconds);
 }
 
-/* Of a program that reports its iterations and has one stream a thread: how many threads have
- * opened their handles, where one of them is ready and others have none; else 0. */
+/* How many threads have opened handles, where one of them is ready; else 0. */
 static unsigned opened_threads(const struct round *round, unsigned process)
 {
-    unsigned ready = 0, opened = 0;
-    for (unsigned t = 0; t < round->point->threads && point_streams(round->point) == 1; t++) {
-        struct shm_slot *slot = shm_slot_at(&round->shm, process, t);
+    unsigned ready = 0, opened = 0, streams = point_streams(round->point);
+    for (unsigned t = 0; t < round->point->threads; t++) {
+        struct shm_slot *slot = shm_slot_at(&round->shm, process, t * streams);
         ready += atomic_load(&slot->state) == SHM_STATE_READY;
         opened += atomic_load(&slot->opened) != SHM_OPENED_NOT;
     }
-    return ready > 0 && opened < round->point->threads ? opened : 0;
+    return ready > 0 ? opened : 0;
 }
 
 /* When the last of the processes had its iterations, as far as they have been found. */
@@ -221,8 +220,8 @@ enum status round_program_lacks_threads(const struct round *round, double second
     for (unsigned p = 0; p < point_processes(round->point) && !point_is_server(round->point); p++) {
         const struct shm_observer *observer = &shm_process_at(&round->shm, p)->observer;
         bool observed = atomic_load(&observer->state) == SHM_OBSERVED_ITERATION;
-        unsigned at_work = observed ? atomic_load(&observer->threads) : opened_threads(round, p);
-        if (at_work >= threads || at_work == 0)
+        unsigned at_work = opened_threads(round, p);
+        if (at_work >= threads || at_work == 0 || (!observed && point_streams(round->point) > 1))
             continue;
         round->result->threads_at_work = at_work;
         if (!observed)
@@ -236,19 +235,26 @@ enum status round_program_lacks_threads(const struct round *round, double second
     return STATUS_OK;
 }
 
+/* How long a process of a program may go without another thread at work. One that launches may yet
+ * have iterations, or do so for another thread, as those that PyTorch has for gradients. */
+static uint64_t patience_ns(const struct round *round, unsigned process)
+{
+    const struct shm_observer *observer = &shm_process_at(&round->shm, process)->observer;
+    uint64_t took_ns = atomic_load(&observer->changed_ns) - round->spawn_ns;
+    bool launches = opened_threads(round, process) < atomic_load(&observer->threads);
+    took_ns = took_ns > PATIENCE_LEAST_NS ? took_ns : PATIENCE_LEAST_NS;
+    return launches ? 2 * took_ns : took_ns;
+}
+
 bool round_program_waits_in_vain(const struct round *round)
 {
     for (unsigned p = 0; p < point_processes(round->point) && !point_is_server(round->point); p++) {
         const struct shm_observer *observer = &shm_process_at(&round->shm, p)->observer;
         uint64_t changed_ns = atomic_load(&observer->changed_ns);
-        if (atomic_load(&observer->state) != SHM_OBSERVED_ITERATION ||
-            changed_ns <= round->spawn_ns)
-            continue;
-        unsigned at_work = atomic_load(&observer->threads);
-        uint64_t patience_ns = changed_ns - round->spawn_ns;
-        patience_ns = patience_ns > PATIENCE_LEAST_NS ? patience_ns : PATIENCE_LEAST_NS;
-        if (at_work > 0 && at_work < round->point->threads &&
-            clock_now_ns() > changed_ns + patience_ns)
+        unsigned at_work = opened_threads(round, p);
+        if (atomic_load(&observer->state) == SHM_OBSERVED_ITERATION &&
+            changed_ns > round->spawn_ns && at_work > 0 && at_work < round->point->threads &&
+            clock_now_ns() > changed_ns + patience_ns(round, p))
             return true;
     }
     return false;

@@ -2,13 +2,14 @@
  * A program that uses the GPU in iterations and does not know mpsweep:
  *   unaware [--kernels N] [--steps N] [--bytes N] [--threads N]
  *           [--wait stream|context|event|poll|host|other|never] [--copies plain|unified|rows]
- *           [--lookup symbol|proc|linked] [--graph] [--weights N] [--range NAME] [--forks N]
+ *           [--lookup symbol|proc|linked] [--graph] [--weights N] [--range NAME] [--forks N] [--helped]
  *           [--mode MODE]
  * It finds the driver by dlsym(), by cuGetProcAddress(), or among what it is linked with, as with
  * LD_PRELOAD. With a name an iteration is an NVTX range: of NVTX the program has the few functions that it needs.
  * An iteration copies in, waits --steps times for --kernels launches each, and copies out; a
  * millisecond later the next begins, so that few CPUs serve many such programs. Where it never waits
- * it copies nothing out, and looks once whether the GPU is done, as an allocator does. With --forks N
+ * it copies nothing out, and looks once whether the GPU is done, as an allocator does. A thread that
+ * is helped leaves half of its launches to another one, as PyTorch does with gradients. With --forks N
  * processes more do that.
  * MODE, in process 1 of a layout only: exit, done (exit with status 0), crash, hang, idle (no iteration ever), random (nothing
  * repeats), cold (for the first 2.5 s one step), pipe (writes to a closed pipe).
@@ -66,7 +67,7 @@ static const char *const names[] = {
 #define BEYOND 2
 
 static struct {
-    int kernels, steps, threads, graph, weights, forks;
+    int kernels, steps, threads, graph, weights, forks, helped;
     size_t bytes;
     const char *wait, *copies, *mode, *range, *lookup;
 } plan = {.kernels = 20, .steps = 1, .threads = 1, .bytes = 65536, .wait = "stream", .copies = "plain",
@@ -154,6 +155,39 @@ static void launch(struct worker *worker, int kernels)
 {
     for (int i = 0; i < kernels; i++)
         CALL(cuLaunchKernel, function, 1, 1, 1, 32, 1, 1, 0, worker->stream, NULL, NULL);
+}
+
+static struct worker *helped;
+static sem_t asked, given;
+static int kernels_asked;
+
+static void *help(void *unused)
+{
+    CALL(cuCtxSetCurrent, context);
+    for (;;) {
+        while (sem_wait(&asked) != 0)
+            ;
+        launch(helped, kernels_asked);
+        sem_post(&given);
+    }
+    return unused;
+}
+
+static void launch_helped(struct worker *worker, int kernels)
+{
+    pthread_t thread;
+    if (!helped) {
+        helped = worker;
+        sem_init(&asked, 0, 0);
+        sem_init(&given, 0, 0);
+        if (pthread_create(&thread, NULL, help, NULL) != 0)
+            exit(6);
+    }
+    kernels_asked = kernels / 2;
+    sem_post(&asked);
+    while (sem_wait(&given) != 0)
+        ;
+    launch(worker, kernels - kernels / 2);
 }
 
 static void post(void *semaphore)
@@ -317,6 +351,8 @@ static void iterate(struct worker *worker)
     for (int i = 0; i < steps; i++) {
         if (plan.graph)
             CALL(cuGraphLaunch, worker->graph, worker->stream);
+        else if (plan.helped)
+            launch_helped(worker, kernels);
         else
             launch(worker, kernels);
         if (i + 1 < steps)
@@ -389,6 +425,7 @@ static void read_options(int argc, char **argv)
         {"weights", required_argument, NULL, 'l'}, {"mode", required_argument, NULL, 'm'},
         {"range", required_argument, NULL, 'r'},   {"lookup", required_argument, NULL, 'o'},
         {"forks", required_argument, NULL, 'f'},   {"copies", required_argument, NULL, 'c'},
+        {"helped", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0}};
     const char *number = getenv("MPSWEEP_PROCESS");
     for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
@@ -411,6 +448,8 @@ static void read_options(int argc, char **argv)
             plan.lookup = optarg;
         else if (option == 'f')
             plan.forks = (int)value;
+        else if (option == 'h')
+            plan.helped = 1;
         else if (option == 'g')
             plan.graph = 1;
         else if (option == 'l')
