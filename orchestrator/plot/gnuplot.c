@@ -93,7 +93,7 @@ static char *machine_text(const json_t *header)
     if (host_count > 1)
         fprintf(out.file, ", %zu hosts: %s", host_count, hosts);
     else
-        fprintf(out.file, ", host %s", host_count ? hosts : "unknown");
+        fprintf(out.file, ", host %s", text_or(header, "host", "unknown"));
     /* "2026-01-31T08:00:00Z" as "2026-01-31 08:00 UTC" */
     if (strlen(started) == 20 && started[10] == 'T' && started[19] == 'Z')
         fprintf(out.file, ", %.10s %.5s UTC", started, started + 11);

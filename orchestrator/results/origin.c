@@ -138,8 +138,10 @@ static size_t list_names(const json_t *header, const char *(*name_of)(const json
         const char *name = name_of(runs > 0 ? json_array_get(merged, i) : header);
         if (!*name || json_place(places, name, (json_int_t)count) != (json_int_t)count)
             continue;
+        char cut[65];
+        text_printable(name, strnlen(name, sizeof cut - 1), cut, sizeof cut);
         if (count++ < ORIGIN_LISTED)
-            text_append(&out, "%s%.64s", count > 1 ? ", " : "", name);
+            text_append(&out, "%s%s", count > 1 ? ", " : "", cut);
     }
     if (count > ORIGIN_LISTED)
         text_append(&out, " and %zu more", count - ORIGIN_LISTED);

@@ -47,7 +47,7 @@ static json_t *constraints_object(const struct tune *tune)
 static json_t *summary_of(const struct tune *tune, size_t point)
 {
     const json_t *record = record_of(tune, point);
-    const json_t *latency = json_object_get(record, "latency_us");
+    const json_t *latency = point_latency(record);
     char what[POINT_DESCRIPTION];
     point_describe(&tune->space.plan.points[point], what, sizeof what);
     json_t *object = json_pack("{s:I, s:s}", "point", (json_int_t)point, "what", what);

@@ -202,9 +202,12 @@ static void print_p99(const struct tune *tune, const json_t *object, double limi
 {
     char text[32], limit[32];
     const json_t *record = tune->campaign.records[integer_at(object, "point")];
-    double p99_us = point_latency_us(record, "p99");
-    double high = number_in(json_object_get(point_latency(record), "bounds"), "p99", 1);
+    double p99_us = number_at(object, "p99_us"), high = number_in(object, "p99_bounds_us", 1);
     long long iterations = integer_at(record, "iterations");
+    if (isinf(point_latency_us(record, "p99"))) {
+        p99_us = INFINITY;
+        high = 0.0;
+    }
     if (isinf(p99_us))
         fputs("p99: later than any, since too many requests failed", stdout);
     else

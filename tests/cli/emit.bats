@@ -65,10 +65,11 @@ load emit
   altered 'names no GPU by its UUID' 'del(.gpu)'
   altered 'no numbers of processes and threads' '(select(.type == "point").processes) = 0'
   altered 'no numbers of processes and threads' '(select(.type == "point").threads) = 1e6'
-  altered 'has no measurement' '(select(.type == "point").throughput_ips) = "many"'
+  altered "'throughput_ips' of the point is a string, not a number" \
+    '(select(.type == "point").throughput_ips) = "many"'
   altered 'a different number of shares than processes' '(select(.id == 3).active_thread_percentage) = [1,2,3]'
   altered "has an invalid 'active_thread_percentage'" '(select(.id == 3).active_thread_percentage) = 101'
-  altered "has an invalid 'memory_limit'" '(select(.id == 3).memory_limit) = "all"'
+  altered "has an invalid 'memory_limit'" '(select(.id == 3).memory_limit) = -1'
   altered "an invalid 'connections'" '(select(.id == 3).connections) = 1000'
 }
 
