@@ -30,7 +30,7 @@ stalled() {
 
 # Invariants R2 and R3.
 @test "a worker that stands still is named, and its point is not ok" {
-  CALL=60 stalled consistent --precision 100 --duration 1 -l processes:2 -l hybrid:2x2
+  CALL=60 stalled consistent --precision 100 --duration 3 -l processes:2 -l hybrid:2x2
   grep -qE 'unconverged: process [01], thread [01] stood still for [0-9.]+ s' out
 }
 
