@@ -64,7 +64,7 @@ dist_results_DATA = \
     docs/results/h200-x2-rounds.jsonl docs/results/h200-x2-scaling.jsonl docs/results/h200-x2-scaling.svg \
     docs/results/h200-tune-90s-engine-before.jsonl docs/results/h200-tune-90s-engine-1.jsonl \
     docs/results/h200-tune-90s-engine-2.jsonl docs/results/h200-tune-90s-engine-3.jsonl \
-    docs/results/h200-tune-90s-engine-4.jsonl \
+    docs/results/h200-tune-90s-engine-4.jsonl docs/results/h100-tune-45s-detect-3.jsonl \
     docs/results/h200-x2-shards.jsonl docs/results/h200-x2-shards.svg docs/results/h200-x2-tune.jsonl \
     docs/results/h200-launch-gate.jsonl docs/results/h200-launch-gate-all.jsonl \
     docs/results/h200-launch-gate-again.jsonl docs/results/h200-gaps.txt docs/results/evaluation.txt docs/results/h100-launch-gate.jsonl docs/results/h100-random.jsonl docs/results/h100-random-b.jsonl docs/results/h100-random-c.jsonl \
