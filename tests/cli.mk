@@ -20,6 +20,7 @@ cli_tests = \
     tests/cli/probe_more.bats \
     $(server_tests) \
     tests/cli/sweep.bats \
+    tests/cli/shares.bats \
     tests/cli/signals.bats \
     tests/cli/record.bats \
     tests/cli/streams.bats \
@@ -109,6 +110,7 @@ memory_tests = \
 thread_tests = \
     tests/cli/reuse.bats \
     tests/cli/sweep.bats \
+    tests/cli/shares.bats \
     tests/cli/openloop.bats \
     tests/cli/streams.bats \
     tests/cli/signals.bats \
@@ -133,7 +135,7 @@ place_tests = \
 # As programs do, so that TESTS is run in its order: what waits for config.h would come last.
 $(cli_tests:.bats=.log): config.h
 EXTRA_DIST += $(cli_tests) \
-    tests/cli/helper.bash tests/cli/emit.bash tests/cli/figures.bash tests/cli/mps.bash tests/cli/parked.bash tests/cli/probe.bash tests/cli/slurm.bash \
+    tests/cli/helper.bash tests/cli/emit.bash tests/cli/figures.bash tests/cli/mps.bash tests/cli/parked.bash tests/cli/probe.bash tests/cli/records.bash tests/cli/slurm.bash \
     tests/cli/record-types.awk tests/cli/cluster.bash tests/cli/kubernetes_fields.py \
     tests/slurm/cluster tests/systemd/machine
 if HAVE_BATS
