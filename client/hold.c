@@ -55,7 +55,7 @@ static void note_held(struct mpsweep *handle, uint32_t assignment)
     handle->assignment = assignment;
     handle->phase = PHASE_HELD;
     atomic_store(&handle->slot->held, assignment);
-    for (unsigned i = 0; i < atomic_load(&handle->header->slots_had); i++)
+    for (unsigned i = 0; i < atomic_load(&handle->header->slots_usable); i++)
         if (atomic_load(&shm_slot_at(&client.shm, client.process, i)->held) != assignment)
             return;
     atomic_store(&process->parked, assignment);

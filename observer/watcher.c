@@ -31,8 +31,8 @@
 #define COPIES_ALONE_NS (4 * NS_PER_S)
 /* A program that loads code or makes graphs for longer than that does so in its iterations. */
 #define GETTING_READY_NS (32 * NS_PER_S)
-/* Nor is it getting ready once that many launches have come between two loads of code: a load takes
- * about as long, and a new shape needs another kernel now and then. */
+/* Nor is it getting ready once that many launches have come between two loads of code: from then on
+ * a new shape needs another kernel now and then. */
 #define LOADED_APART 2000
 /* How often what is seen while no period is known is noted, in calls. */
 #define NOTE_CALLS 4096

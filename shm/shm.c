@@ -50,7 +50,7 @@ enum status shm_create(const struct shm_settings *settings, unsigned processes, 
     header->version = SHM_VERSION;
     header->processes_most = processes;
     header->slots_most = slots;
-    atomic_store(&header->slots_had, slots);
+    atomic_store(&header->slots_usable, slots);
     header->length = length;
     header->slot_bytes = sizeof(struct shm_slot);
     header->process_bytes = sizeof(struct shm_process);

@@ -18,7 +18,7 @@
  *   process.cpus, process.nodes, process.device_uuid
  *                             the orchestrator, between shm_reset() and shm_assign(); otherwise
  *                             read-only, but for settings.slice_ns: shm_align_slices()
- *   header.assignment, .gate, .start_ns, .window_end_ns, .stop, .slots_had
+ *   header.assignment, .gate, .start_ns, .window_end_ns, .stop, .slots_usable
  *                             the orchestrator, at any time (atomics); a worker whose orchestrator
  *                             is gone sets stop and assignment in its place, and one that cannot
  *                             start a thread sets stop
@@ -137,7 +137,7 @@ struct shm_header {
 
     /* Of each process, the first slots, that it can have a part with: fewer than slots_most where a
      * program turned out to have fewer threads than it was asked for. */
-    _Atomic uint32_t slots_had;
+    _Atomic uint32_t slots_usable;
 
     /* Its number, 0 before the first, SHM_DISMISSED after the last; parked processes wait on it as
      * a futex. */

@@ -73,7 +73,7 @@ void crew_bind(struct crew *crew)
 bool crew_is_fit(struct crew *crew, struct session *session, const struct point *point)
 {
     if (crew->pool.count == 0 || !turns_serves(&crew->started_for, point) ||
-        point_slots(point) > atomic_load(&crew->shm.header->slots_had))
+        point_slots(point) > atomic_load(&crew->shm.header->slots_usable))
         return false;
     if (pool_reap(&crew->pool) >= 0 || !shm_parked(&crew->shm, 0))
         return false;

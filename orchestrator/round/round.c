@@ -169,7 +169,7 @@ static bool park_fewer(struct round *round)
         if (atomic_load(&round_slot(round, i)->state) != (uint32_t)has)
             return false;
     }
-    atomic_store(&round->shm.header->slots_had, threads);
+    atomic_store(&round->shm.header->slots_usable, threads);
     shm_stop(&round->shm, 0);
     return round_wait_until(round, all_parked, clock_now_ns() + HELD_NS, NULL, NULL) == STATUS_OK;
 }
