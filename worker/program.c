@@ -552,6 +552,9 @@ int program_supervise(const struct program_call *call)
     status = start(&supervisor, call);
     if (status != STATUS_OK) {
         fail(&supervisor, "could not be started: %s", status_text());
+        /* Of a keeper that was killed meanwhile, what its program had started is ours now. */
+        begin_kill(&supervisor);
+        watch(&supervisor);
         return EXIT_FAILURE;
     }
     atomic_store(&record->pid, (int32_t)supervisor.keeper.program);

@@ -75,5 +75,11 @@ outlived() {
 @test "nor do they over MPS" { outlived processes+mps:2 supervisor; }
 @test "nor a supervisor that is killed with mpsweep" { outlived processes:2 sweep supervisor; }
 @test "nor their keeper" { outlived processes:2 keeper; }
+# Some of them before it has reported the start: what it had started is the supervisor's then.
+@test "nor a keeper that its program kills at once" {
+  expect 2 "$MPSWEEP" sweep "${LONG[@]}" --timeout 30 -l processes:6 -- sh -c 'kill -KILL $PPID; exec sleep 1000'
+  points '.[0].status == "failed" and (.[0].error | test("could not be started|before it was ready"))' r.jsonl
+  no_own_process
+}
 @test "nor a keeper that is killed with mpsweep" { outlived processes:2 keeper sweep; }
 @test "nor a keeper that is killed with the supervisor" { outlived processes:2 keeper supervisor; }
