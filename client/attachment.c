@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/memory_file.h"
 #include "wire/program.h"
 
 struct client client = {
@@ -17,35 +18,13 @@ void client_complain(const char *text)
     fprintf(stderr, "mpsweep: %s\n", text);
 }
 
-/* Whether a descriptor is still what was handed on: /proc calls it by that name. */
-static bool is_ours(int fd, const char *name)
-{
-    char path[40], target[64];
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    ssize_t length = readlink(path, target, sizeof target - 1);
-    if (length < 0)
-        return false;
-    target[length] = '\0';
-    return strncmp(target, name, strlen(name)) == 0;
-}
-
 /* With what /proc has behind the name, which is the beginning of the other one. */
 #define MEMORY_NAME "/memfd:mpsweep "
 #define TRACE_NAME "/memfd:mpsweep-trace "
 
-static int find_memory(int fd, const char *name, int supervisor)
-{
-    char path[48];
-    if (is_ours(fd, name))
-        return fcntl(fd, F_DUPFD_CLOEXEC, 3);
-    /* Something between closed it, as Python's subprocess does. */
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", supervisor, fd);
-    return open(path, O_RDWR | O_CLOEXEC);
-}
-
 static enum status reach_memory(int fd, const char *name, int supervisor, int *out)
 {
-    *out = find_memory(fd, name, supervisor);
+    *out = memory_file_find(fd, name, supervisor);
     return *out >= 0 ? STATUS_OK
                      : status_set(STATUS_SYSTEM,
                                   "the shared memory of mpsweep cannot be reached: %s; hand on "
@@ -116,7 +95,7 @@ static enum status attach(void)
     client.same_pid_namespace = in_pid_namespace_of(supervisor);
     pthread_atfork(NULL, NULL, note_fork);
     /* Where the memory was not handed on, that number is another file's by now. */
-    if (is_ours(memory_fd, MEMORY_NAME) && is_ours(event_fd, "anon_inode:[eventfd]"))
+    if (memory_file_is(memory_fd, MEMORY_NAME) && memory_file_is(event_fd, "anon_inode:[eventfd]"))
         client.event_fd = fcntl(event_fd, F_DUPFD_CLOEXEC, 3);
     return STATUS_OK;
 }

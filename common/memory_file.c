@@ -1,6 +1,8 @@
 #include "common/memory_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -40,6 +42,26 @@ enum status memory_file_attach(int fd, size_t least, void **map, size_t *bytes)
     *map = at;
     *bytes = (size_t)file.st_size;
     return STATUS_OK;
+}
+
+bool memory_file_is(int fd, const char *name)
+{
+    char path[40], target[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    ssize_t length = readlink(path, target, sizeof target - 1);
+    if (length < 0)
+        return false;
+    target[length] = '\0';
+    return strncmp(target, name, strlen(name)) == 0;
+}
+
+int memory_file_find(int fd, const char *name, pid_t pid)
+{
+    char path[48];
+    if (memory_file_is(fd, name))
+        return fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, fd);
+    return open(path, O_RDWR | O_CLOEXEC);
 }
 
 void memory_file_release(int fd, void *map, size_t bytes)

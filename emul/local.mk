@@ -17,7 +17,7 @@ mpsweep_emulated_cuda_so_SOURCES = \
     emul/cuda/device.c emul/cuda/entries.h emul/cuda/event.c emul/cuda/fault.c emul/cuda/fault.h \
     emul/cuda/graph.c emul/cuda/handles.h emul/cuda/issue.c emul/cuda/issue.h emul/cuda/kernels.c \
     emul/cuda/kernels.h emul/cuda/launch.c emul/cuda/lookup.c emul/cuda/memory.c emul/cuda/memory.h \
-    emul/cuda/process.c emul/cuda/process.h emul/cuda/stream.c common/clock.c common/process.c \
+    emul/cuda/process.c emul/cuda/process.h emul/cuda/stream.c common/clock.c common/memory_file.c common/process.c \
     common/status.c common/text.c
 mpsweep_emulated_cuda_so_CFLAGS = $(AM_CFLAGS) -fPIC -fvisibility=hidden
 # Its entry points call themselves, and not those of a driver that is loaded beside it.

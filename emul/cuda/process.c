@@ -1,6 +1,7 @@
 #include "emul/cuda/process.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/memory_file.h"
 #include "emul/model/lateness.h"
 
 struct process process = {
@@ -189,25 +191,37 @@ void process_run_kernel(const struct kernel_call *kernel)
 
 /* -- initialisation ---------------------------------------------------------------------------- */
 
+static enum status attach_named(const char *text)
+{
+    int number, owner, used = 0;
+    if (sscanf(text, "%d %d%n", &number, &owner, &used) != 2 || text[used] != '\0' || number < 0)
+        return status_set(STATUS_USAGE, "'%s' is not a descriptor and a process", text);
+    int fd = memory_file_find(number, "/memfd:" EMUL_STATE_NAME, owner);
+    if (fd < 0)
+        return status_set(STATUS_SYSTEM,
+                          "cannot reach the emulated machine: %s; a program between closed "
+                          "descriptor %d",
+                          strerror(errno), number);
+    enum status status = emul_state_attach(fd, &process.state);
+    close(fd);
+    return status;
+}
+
+static enum status attach_new(void)
+{
+    int fd;
+    enum status status = emul_state_create(&fd);
+    if (status != STATUS_OK)
+        return status;
+    status = emul_state_attach(fd, &process.state);
+    close(fd);
+    return status;
+}
+
 static cuda_result attach_state(void)
 {
     const char *text = getenv(EMUL_STATE_VARIABLE);
-    enum status status;
-    int fd;
-    if (text != NULL) {
-        char *end;
-        long number = strtol(text, &end, 10);
-        status = *text != '\0' && *end == '\0' && number >= 0 && number <= 1 << 20
-                     ? emul_state_attach((int)number, &process.state)
-                     : status_set(STATUS_USAGE, "'%s' is not a descriptor", text);
-    } else {
-        status = emul_state_create(&fd);
-        if (status == STATUS_OK) {
-            status = emul_state_attach(fd, &process.state);
-            close(fd);
-        }
-    }
-    if (status == STATUS_OK) {
+    if ((text ? attach_named(text) : attach_new()) == STATUS_OK) {
         process.visible = visible_parse(getenv("CUDA_VISIBLE_DEVICES"), process.state->devices);
         return CUDA_SUCCESS_;
     }

@@ -62,7 +62,7 @@ enum status emul_state_create(int *fd)
         status = effects_parse(getenv(EMUL_EFFECTS_VARIABLE), &off);
     if (status != STATUS_OK)
         return status;
-    int memory = memfd_create("mpsweep-emulated", MFD_CLOEXEC);
+    int memory = memfd_create(EMUL_STATE_NAME, MFD_CLOEXEC);
     if (memory < 0)
         return status_set(STATUS_SYSTEM, "cannot create the emulated machine's state: %s",
                           strerror(errno));

@@ -2,8 +2,10 @@
  * The state of one emulated machine, shared by all its processes through one memfd.
  *
  * The orchestrator creates it and hands the descriptor to its workers, named by the environment
- * variable EMUL_STATE_VARIABLE. The memory starts with magic, version and length, which are checked
- * on attach. A robust mutex guards the model: a process may die while it holds it.
+ * variable EMUL_STATE_VARIABLE as "FD PID": its own number and the orchestrator's, where a process
+ * finds it when a program between has closed it. The memory starts with magic, version and length,
+ * which are checked on attach. A robust mutex guards the model: a process may die while it holds
+ * it.
  */
 #pragma once
 
@@ -14,6 +16,7 @@
 #include "emul/model/model.h"
 
 #define EMUL_STATE_VARIABLE "MPSWEEP_EMULATED_FD"
+#define EMUL_STATE_NAME "mpsweep-emulated"            /* as /proc shows it */
 #define EMUL_STATE_MAGIC UINT64_C(0x3170656d756c61bd) /* never valid UTF-8 text */
 #define EMUL_STATE_VERSION 4
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/paths.h"
 #include "emul/model/device_names.h"
@@ -32,7 +33,7 @@ enum status emulation_make(char driver_path[PATH_MAX], char control_program[PATH
 
 const char *emulation_variable(int fd, char text[EMULATION_TEXT])
 {
-    snprintf(text, EMULATION_TEXT, EMUL_STATE_VARIABLE "=%d", fd);
+    snprintf(text, EMULATION_TEXT, EMUL_STATE_VARIABLE "=%d %d", fd, (int)getpid());
     return text;
 }
 

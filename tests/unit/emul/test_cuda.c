@@ -491,7 +491,10 @@ static void test_bad_descriptor(void **state)
     (void)state;
     assert_child(body_bad_descriptor, "MPSWEEP_EMULATED_FD", "");
     assert_child(body_bad_descriptor, "MPSWEEP_EMULATED_FD", "0x");
-    assert_child(body_bad_descriptor, "MPSWEEP_EMULATED_FD", "999999");
+    assert_child(body_bad_descriptor, "MPSWEEP_EMULATED_FD", "3");
+    assert_child(body_bad_descriptor, "MPSWEEP_EMULATED_FD", "-1 1");
+    assert_child(body_bad_descriptor, "MPSWEEP_EMULATED_FD", "3 4 5");
+    assert_child(body_bad_descriptor, "MPSWEEP_EMULATED_FD", "999999 1");
 }
 
 static struct emul_state *held;
@@ -508,11 +511,11 @@ static void test_holder_dies(void **state)
 {
     (void)state;
     int fd;
-    char number[16];
+    char number[32];
     assert_int_equal(emul_state_create(&fd), STATUS_OK);
     assert_int_equal(emul_state_attach(fd, &held), STATUS_OK);
     run_child(body_dies_with_the_lock, NULL, NULL);
-    snprintf(number, sizeof number, "%d", fd);
+    snprintf(number, sizeof number, "%d %d", fd, (int)getpid());
     assert_child(body_iteration, "MPSWEEP_EMULATED_FD", number);
     run_child(body_dies_with_the_lock, NULL, NULL);
     assert_non_null(emul_state_lock(held));
@@ -543,9 +546,9 @@ static void test_memory_of_the_dead(void **state)
 {
     (void)state;
     int fd;
-    char number[16];
+    char number[32];
     assert_int_equal(emul_state_create(&fd), STATUS_OK);
-    snprintf(number, sizeof number, "%d", fd);
+    snprintf(number, sizeof number, "%d %d", fd, (int)getpid());
     for (int i = 0; i < 3; i++)
         assert_child(body_takes_memory_and_dies, "MPSWEEP_EMULATED_FD", number);
     close(fd);
