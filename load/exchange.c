@@ -106,6 +106,7 @@ enum status exchange_init(const struct load_options *options, struct exchange *o
     curl_easy_setopt(out->easy, CURLOPT_PREREQFUNCTION, note_sent);
     curl_easy_setopt(out->easy, CURLOPT_PREREQDATA, out);
     curl_easy_setopt(out->easy, CURLOPT_PRIVATE, out);
+    curl_easy_setopt(out->easy, CURLOPT_ERRORBUFFER, out->error);
     return STATUS_OK;
 }
 
@@ -123,10 +124,12 @@ void exchange_begin(struct exchange *exchange)
     exchange->sent = 0;
     exchange->answer_bytes = exchange->seam_bytes = 0;
     exchange->has_text = false;
+    exchange->error[0] = '\0';
 }
 
-static void describe_error(const struct load_options *options, CURLcode code, char text[128])
+static void describe_error(const struct exchange *exchange, CURLcode code, char text[128])
 {
+    const struct load_options *options = exchange->options;
     if (code == CURLE_OPERATION_TIMEDOUT)
         snprintf(text, 128, "no answer within %.3g s", (double)options->timeout_ns / NS_PER_S);
     else if (code == CURLE_ABORTED_BY_CALLBACK || code == CURLE_GOT_NOTHING)
@@ -134,7 +137,8 @@ static void describe_error(const struct load_options *options, CURLcode code, ch
     else if (code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_WEIRD_SERVER_REPLY)
         snprintf(text, 128, "an answer that is not HTTP/1.0 or 1.1");
     else
-        snprintf(text, 128, "%s", curl_easy_strerror(code));
+        snprintf(text, 128, "%.127s",
+                 exchange->error[0] ? exchange->error : curl_easy_strerror(code));
 }
 
 /* "HTTP 400, and --expect asks for 201: 'no such model'" */
@@ -156,7 +160,7 @@ enum exchange_result exchange_judge(const struct exchange *exchange, CURLcode co
     const struct load_options *options = exchange->options;
     long status = 0;
     if (code != CURLE_OK) {
-        describe_error(options, code, text);
+        describe_error(exchange, code, text);
         return EXCHANGE_ERROR;
     }
     curl_easy_getinfo(exchange->easy, CURLINFO_RESPONSE_CODE, &status);

@@ -18,9 +18,10 @@ struct exchange {
     unsigned sent;                        /* how often the request went out */
     size_t answer_bytes;
     char begin[64]; /* of the answer */
-    char *seam; /* of an expected text: the last bytes that came, with which it may begin */
+    char *seam;     /* of an expected text: the last bytes that came, with which it may begin */
     size_t seam_bytes;
-    bool has_text; /* it has come */
+    bool has_text;               /* it has come */
+    char error[CURL_ERROR_SIZE]; /* what curl found wrong with the answer, or "" */
 };
 
 /* Before the first of them; the caller calls curl_global_init() before. exchange_release() ends it.

@@ -492,6 +492,21 @@ PROGRAM
   points 'all(.error | capture("127.0.0.1:(?<tried>[0-9]+)/infer.*port (?<own>[0-9]+)$") | .tried == .own)' r.jsonl
 }
 
+@test "an answer that breaks HTTP is named" {
+  cat >odd.py <<'PROGRAM'
+import socket, sys
+server = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+while True:
+    connection, _ = server.accept()
+    connection.recv(65536)
+    connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\nwell\r\n0\r\n\r\n")
+    connection.close()
+PROGRAM
+  INFER=(--request "POST $ADDRESS/infer")
+  measure 2 -l processes:1 -- python3 odd.py '{port}'
+  points 'all(.error | test("its first request, POST http://127.0.0.1:[0-9]+/infer: .*chunk"))' r.jsonl
+}
+
 @test "a command without {port} gets a notice before anything starts" {
   expect 0 "$MPSWEEP" sweep --dry-run --server --device emulated "${INFER[@]}" -l processes:2 -- "$SERVER" --port 8000
   grep -qxF 'mpsweep: the command has no {port}, as --request has: its server must take its port from MPSWEEP_PORT' err
