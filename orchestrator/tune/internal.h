@@ -1,7 +1,8 @@
 /*
  * Shared by the files that make up the tune command: what is asked for and the order of things
- * (tune.c), measuring (measure.c), what it may take (pace.c), several GPUs (gpus.c), what to report
- * of it (record.c, words.c, report.c). The room search/ decides what to measure.
+ * (tune.c), measuring (measure.c), what a record shows (observe.c), what it may take (pace.c),
+ * several GPUs (gpus.c), what to report of it (record.c, words.c, report.c). The room search/
+ * decides what to measure.
  *
  * Where a status is returned, nothing has been printed.
  */
@@ -85,11 +86,21 @@ enum status tune_measure(struct tune *tune, const struct tune_batch *batch);
  * returned, unless that fails. */
 enum status tune_dismiss(struct tune *tune, enum status status);
 
+/* -- observe.c -- */
+
+/* Returns the objective's value, the higher the better: of iterations/s, of the 99th percentile in
+ * microseconds, or of joules an iteration; 0 where the one that it takes is not known. */
+double tune_value_of(const struct tune *tune, double ips, double p99_us, double joules);
+
+/* Makes an observation of a record. */
+void tune_observe(const struct tune *tune, const json_t *record, struct tune_observation *out);
+
+/* Keeps the rate that the point's record has, which was observed as `seen`, where a rate is
+ * searched for: for the point's own finals, and as what other points have to beat. */
+void tune_keep_rate(struct tune *tune, size_t point, const struct tune_observation *seen);
+
 /* Notes in the search what the records of an earlier run hold. */
 void tune_take_over(struct tune *tune);
-
-/* What a record shows. */
-void tune_observe(const struct tune *tune, const json_t *record, struct tune_observation *out);
 
 /* -- gpus.c -- */
 
