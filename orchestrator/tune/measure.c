@@ -172,63 +172,95 @@ static enum status run_window(struct tune *tune, const struct point *point, cons
     }
 }
 
+/* What the search wants to know of a round, and neither its record nor a measurement keeps. */
+struct round_facts {
+    double value;        /* of the objective */
+    double cpus;         /* in use; NAN: not known */
+    double memory_bytes; /* of a GPU; 0: not known */
+    unsigned threads;    /* of a process of a program, where those are too few; else 0 */
+    bool unready;        /* its workers did not get ready */
+};
+
+static struct round_facts facts_of(const struct tune *tune, const struct point *point,
+                                   const struct round_result *round)
+{
+    bool failed = round->status != STATUS_OK && round->status != STATUS_INFEASIBLE;
+    return (struct round_facts){
+        .value = tune_value_of(tune, round->throughput_ips,
+                               histogram_quantile_ns(&round->latency, 0.99) / 1e3,
+                               telemetry_joules_per_iteration(&round->telemetry)),
+        .cpus = round_cpus_in_use(point, round),
+        .memory_bytes = round->status == STATUS_OK ? memory_used(tune, point, round) : 0.0,
+        .threads = round->threads_at_work,
+        .unready = failed && !(round->ready_s > 0.0),
+    };
+}
+
+/* Adds a round to its point's measurement, which takes it. All rounds of a record are about one
+ * rate: where those before held another, *lowered, this is the first. */
+static enum status add_round(struct tune_point *point, enum tune_stage stage, double seconds,
+                             struct round_result *round, bool *lowered)
+{
+    struct measurement *measurement = measurement_for(point, stage);
+    if (!measurement) {
+        round_result_release(round);
+        return status_set(STATUS_MEMORY, "out of memory for the results");
+    }
+    *lowered =
+        measurement->rounds > 0 && measurement->search.rate_units != point->search.rate_units;
+    if (*lowered)
+        measurement_release(measurement);
+    measurement->search = point->search;
+    return measurement_add(measurement, round, seconds);
+}
+
+/* Notes in the search what a point's record shows, beside these facts. */
+static void note_point(struct tune *tune, size_t index, enum tune_stage stage,
+                       const struct round_facts *facts, bool lowered)
+{
+    size_t candidate = tune->points[index].index;
+    struct tune_observation seen;
+    tune_observe(tune, tune->campaign.records[index], &seen);
+    seen.cpus = fmax(0.0, facts->cpus);
+    seen.unready = facts->unready;
+    seen.threads = facts->threads;
+    tune_keep_rate(tune, index, &seen);
+    bool searched = tune->space.plan.points[index].goal.permille > 0;
+    double value = searched ? seen.value : facts->value;
+    if (lowered)
+        tune_search_lower_rounds(tune->search, candidate, value);
+    if (stage == TUNE_STAGE_FINAL)
+        tune_search_note_round(tune->search, candidate, value, &seen);
+    else
+        tune_search_note(tune->search, candidate, &seen);
+}
+
 static enum status measure_point(struct tune *tune, const struct turn *turn, enum tune_stage stage)
 {
     size_t index = turn->point;
     struct point point = tune->space.plan.points[index];
     struct round_result round;
-    struct tune_observation observation;
-    bool in_time;
+    bool in_time, lowered = false;
     if (stage != TUNE_STAGE_FINAL && !point_is_program(&point))
         point.work.warmup_ns = tune->pace.warmup_ns;
     uint64_t begin_ns = clock_now_ns();
-    enum status swept = run_window(tune, &point, turn, stage, &in_time, &round);
+    enum status status = run_window(tune, &point, turn, stage, &in_time, &round);
     if (!in_time)
-        return swept;
-    if (swept != STATUS_OK) {
+        return status;
+    if (status != STATUS_OK) {
         round_result_release(&round);
-        return swept;
+        return status;
     }
     double seconds = (double)(clock_now_ns() - begin_ns) / 1e9;
-    bool round_failed = round.status != STATUS_OK && round.status != STATUS_INFEASIBLE;
-    double ready_s = round.ready_s;
-    unsigned threads_at_work = round.threads_at_work;
     if (turn->starts)
         tune->crew_for = tune->points[index].index;
-    double memory_bytes = round.status == STATUS_OK ? memory_used(tune, &point, &round) : 0.0;
-    double value =
-        tune_value_of(tune, round.throughput_ips, histogram_quantile_ns(&round.latency, 0.99) / 1e3,
-                      telemetry_joules_per_iteration(&round.telemetry));
-    double cpus = round_cpus_in_use(&point, &round);
-    struct measurement *measurement = measurement_for(&tune->points[index], stage);
-    if (!measurement) {
-        round_result_release(&round);
-        return status_set(STATUS_MEMORY, "out of memory for the results");
-    }
-    /* All rounds of a record are about one rate. */
-    bool lowered = measurement->rounds > 0 &&
-                   measurement->search.rate_units != tune->points[index].search.rate_units;
-    if (lowered)
-        measurement_release(measurement);
-    measurement->search = tune->points[index].search;
-    enum status status = measurement_add(measurement, &round, seconds);
+    const struct round_facts facts = facts_of(tune, &point, &round);
+    status = add_round(&tune->points[index], stage, seconds, &round, &lowered);
     if (status == STATUS_OK)
-        status = write_record(tune, index, stage, memory_bytes);
+        status = write_record(tune, index, stage, facts.memory_bytes);
     if (status != STATUS_OK)
         return status;
-    tune_observe(tune, tune->campaign.records[index], &observation);
-    observation.cpus = fmax(0.0, cpus);
-    observation.unready = round_failed && !(ready_s > 0.0);
-    observation.threads = threads_at_work;
-    tune_keep_rate(tune, index, &observation);
-    if (point.goal.permille)
-        value = observation.value;
-    if (lowered)
-        tune_search_lower_rounds(tune->search, tune->points[index].index, value);
-    if (stage == TUNE_STAGE_FINAL)
-        tune_search_note_round(tune->search, tune->points[index].index, value, &observation);
-    else
-        tune_search_note(tune->search, tune->points[index].index, &observation);
+    note_point(tune, index, stage, &facts, lowered);
     tune_print_point(tune, index, stage);
     return STATUS_OK;
 }
