@@ -90,7 +90,7 @@ double tune_confirm_s(const struct tune *tune)
 {
     struct tune_judgement judgement;
     const struct tune_rules *rules = &tune->rules;
-    if (tune->space.gpus == 1 || tune->chosen || !tune->search)
+    if (tune->space.gpus == 1 || tune->phase == TUNE_ON_ALL_GPUS || !tune->search)
         return 0.0;
     tune_search_judge(tune->search, &judgement);
     if (judgement.winner == TUNE_NO_POINT)
@@ -101,18 +101,40 @@ double tune_confirm_s(const struct tune *tune)
     return fmin(rules->rounds_least * CONFIRM_MOST * more_s, CONFIRM_SHARE * tune->pace.budget_s);
 }
 
-/* False: it is chosen already. */
-static bool choose(struct tune *tune, size_t candidate)
+size_t tune_point_of_candidate(const struct tune *tune, size_t candidate)
 {
-    const struct tune_space *space = &tune->space;
-    size_t point = tune_space_next_on_all(space, candidate, 0);
+    return tune->phase == TUNE_ON_ALL_GPUS ? tune->chosen[candidate] : candidate;
+}
+
+size_t tune_candidate_of_point(const struct tune *tune, size_t point)
+{
+    return tune->phase == TUNE_ON_ALL_GPUS ? tune->points[point].candidate : point;
+}
+
+static bool is_chosen(const struct tune *tune, size_t point)
+{
     for (size_t i = 0; i < tune->chosen_count; i++)
         if (tune->chosen[i] == point)
-            return false;
-    for (; point < space->plan.count; point = tune_space_next_on_all(space, candidate, point + 1)) {
-        tune->points[point].looked = candidate;
-        tune->points[point].index = tune->chosen_count;
-        tune->chosen[tune->chosen_count++] = point;
+            return true;
+    return false;
+}
+
+static void add(struct tune *tune, size_t point)
+{
+    tune->points[point].candidate = tune->chosen_count;
+    tune->chosen[tune->chosen_count++] = point;
+}
+
+/* Chooses a layout that was searched on one GPU. False: it is chosen already. */
+static bool choose(struct tune *tune, size_t on_one)
+{
+    const struct tune_space *space = &tune->space;
+    size_t point = tune_space_next_on_all(space, on_one, 0);
+    if (is_chosen(tune, point))
+        return false;
+    for (; point < space->plan.count; point = tune_space_next_on_all(space, on_one, point + 1)) {
+        tune->points[point].on_one = on_one;
+        add(tune, point);
     }
     return true;
 }
@@ -120,25 +142,20 @@ static bool choose(struct tune *tune, size_t candidate)
 static void choose_all(struct tune *tune, const struct tune_batch *finals)
 {
     size_t layouts = 0;
-    if (tune->looked.winner != TUNE_NO_POINT)
-        layouts += choose(tune, tune->looked.winner);
+    if (tune->judged_on_one.winner != TUNE_NO_POINT)
+        layouts += choose(tune, tune->judged_on_one.winner);
     for (size_t i = 0; i < finals->count && layouts < CONFIRM_MOST; i++)
         layouts += choose(tune, finals->items[i].point);
-    for (size_t i = 0; i < tune->looked.equal_count && layouts < CONFIRM_MOST; i++)
-        layouts += choose(tune, tune->looked.equal[i]);
+    for (size_t i = 0; i < tune->judged_on_one.equal_count && layouts < CONFIRM_MOST; i++)
+        layouts += choose(tune, tune->judged_on_one.equal[i]);
 }
 
 /* Those that are there for comparison come last. */
 static void choose_naive(struct tune *tune)
 {
-    for (size_t i = 0; i < tune->space.naive_count; i++) {
-        size_t at = 0, point = tune->space.naive[i].point;
-        while (at < tune->chosen_count && tune->chosen[at] != point)
-            at++;
-        tune->points[point].index = at;
-        if (at == tune->chosen_count)
-            tune->chosen[tune->chosen_count++] = point;
-    }
+    for (size_t i = 0; i < tune->space.naive_count; i++)
+        if (!is_chosen(tune, tune->space.naive[i].point))
+            add(tune, tune->space.naive[i].point);
 }
 
 static enum status make_search(struct tune *tune)
@@ -173,7 +190,7 @@ static void note_looks(struct tune *tune)
     double gpus = tune->space.gpus, scale = tune->objective == TUNE_THROUGHPUT ? gpus : 1.0;
     for (size_t i = 0; i < tune->chosen_layouts; i++) {
         struct tune_observation seen;
-        const json_t *record = tune->campaign.records[tune->points[tune->chosen[i]].looked];
+        const json_t *record = tune->campaign.records[tune->points[tune->chosen[i]].on_one];
         if (!record)
             continue;
         tune_observe(tune, record, &seen);
@@ -188,10 +205,12 @@ static void note_looks(struct tune *tune)
 
 enum status tune_confirm_begin(struct tune *tune, const struct tune_batch *finals)
 {
-    tune_search_judge(tune->search, &tune->looked);
+    tune_search_judge(tune->search, &tune->judged_on_one);
     tune->chosen = calloc(tune->space.plan.count + 1, sizeof *tune->chosen);
-    enum status status =
-        tune->chosen ? tune_share_end(tune) : status_set(STATUS_MEMORY, "out of memory");
+    if (!tune->chosen)
+        return status_set(STATUS_MEMORY, "out of memory");
+    tune->phase = TUNE_ON_ALL_GPUS;
+    enum status status = tune_share_end(tune);
     if (status != STATUS_OK)
         return status;
     choose_all(tune, finals);
@@ -206,10 +225,11 @@ enum status tune_confirm_begin(struct tune *tune, const struct tune_batch *final
 
 /* -- what came of both ------------------------------------------------------------------------- */
 
-static void to_plan(const struct tune *tune, size_t *point)
+/* Makes a point of the plan of a candidate of the search, if there is one. */
+static void to_plan(const struct tune *tune, size_t *candidate)
 {
-    if (*point != TUNE_NO_POINT)
-        *point = tune->chosen[*point];
+    if (*candidate != TUNE_NO_POINT)
+        *candidate = tune_point_of_candidate(tune, *candidate);
 }
 
 static bool has_record(const struct tune *tune, size_t point)
@@ -231,7 +251,7 @@ static void keep_measured(const struct tune *tune, struct tune_judgement *judgem
 {
     size_t kept = 0;
     for (size_t i = 0; i < judgement->equal_count; i++) {
-        size_t point = tune->chosen[judgement->equal[i]];
+        size_t point = tune_point_of_candidate(tune, judgement->equal[i]);
         if (has_record(tune, point))
             judgement->equal[kept++] = point;
     }
@@ -243,9 +263,9 @@ static void keep_measured(const struct tune *tune, struct tune_judgement *judgem
 }
 
 /* There was no time for the finals on all GPUs, or nothing to measure in them. */
-static void only_on_one(const struct tune_judgement *looked, struct tune_judgement *out)
+static void only_on_one(const struct tune_judgement *on_one, struct tune_judgement *out)
 {
-    *out = *looked;
+    *out = *on_one;
     if (out->winner == TUNE_NO_POINT)
         return;
     out->verdict = TUNE_UNFINISHED;
@@ -255,9 +275,9 @@ static void only_on_one(const struct tune_judgement *looked, struct tune_judgeme
 
 void tune_judge(const struct tune *tune, struct tune_judgement *out)
 {
-    const struct tune_judgement *looked = &tune->looked;
+    const struct tune_judgement *on_one = &tune->judged_on_one;
     tune_search_judge(tune->search, out);
-    if (!tune->chosen) {
+    if (tune->phase == TUNE_ON_ONE_GPU) {
         if (tune->space.gpus > 1)
             only_on_one(out, out);
         return;
@@ -270,17 +290,17 @@ void tune_judge(const struct tune *tune, struct tune_judgement *out)
     /* Without a record it is as on one GPU, which does not count. */
     bool on_all = out->winner == TUNE_NO_POINT ? was_tried(tune) : has_record(tune, out->winner);
     if (!on_all) {
-        only_on_one(looked, out);
+        only_on_one(on_one, out);
         return;
     }
     /* What was open on one, the finals on all have answered. */
-    if (looked->verdict == TUNE_UNFINISHED && !looked->open && out->winner != TUNE_NO_POINT)
+    if (on_one->verdict == TUNE_UNFINISHED && !on_one->open && out->winner != TUNE_NO_POINT)
         out->verdict = TUNE_UNFINISHED;
-    out->reached_share = looked->reached_share;
-    out->better_chance = looked->better_chance;
-    if (!looked->open)
-        out->enough_budget_s = fmax(out->enough_budget_s, looked->enough_budget_s);
-    out->measured = looked->measured;
-    out->complete = out->complete && !looked->cut;
-    out->cut = out->cut || looked->cut;
+    out->reached_share = on_one->reached_share;
+    out->better_chance = on_one->better_chance;
+    if (!on_one->open)
+        out->enough_budget_s = fmax(out->enough_budget_s, on_one->enough_budget_s);
+    out->measured = on_one->measured;
+    out->complete = out->complete && !on_one->cut;
+    out->cut = out->cut || on_one->cut;
 }

@@ -21,15 +21,16 @@ struct tune_point {
     struct measurement *measurement; /* owned; NULL until it has one */
     enum tune_stage stage;           /* the last one in which it was measured */
     double window_s;                 /* of the batch */
-    size_t index;                    /* of the point in the search */
+    size_t candidate;                /* of the search on all GPUs: tune_candidate_of_point() */
     struct saturation search;        /* of its rate, where one is searched for */
-    size_t looked;                   /* on all GPUs: the candidate that it is on one */
+    size_t on_one;                   /* of a point on all GPUs: the point with its layout on one */
 };
 
 /* How the time is used. */
 struct tune_pace {
     double budget_s;      /* INFINITY: none */
-    uint64_t deadline_ns; /* no window goes on beyond; 0: none */
+    uint64_t deadline_ns; /* no window goes on beyond, and the session ends then: there is time
+                             left to end it and to write what was found; 0: none */
     uint64_t warmup_ns;   /* of windows before the finals */
     double stop_s;        /* the longest that workers were seen to take to stop */
     double iteration_s;   /* mean time of an iteration where that is shortest; 0: not known */
@@ -41,6 +42,12 @@ struct tune_pace {
     size_t unready;     /* a point that was not ready in time, or TUNE_NO_POINT, */
     double unready_s;
     bool unended; /* it was ready, but did not end */
+};
+
+/* Where layouts are measured now. With one GPU the search stays in the first phase. */
+enum tune_phase {
+    TUNE_ON_ONE_GPU,  /* the candidates of the search are the first points of the plan */
+    TUNE_ON_ALL_GPUS, /* the best of these on all GPUs, in a search of their own */
 };
 
 struct tune {
@@ -58,22 +65,22 @@ struct tune {
     unsigned order;            /* measurements so far, those of earlier runs included */
     unsigned batches;
     size_t failed;       /* the last point whose failure was printed, or TUNE_NO_POINT */
-    size_t crew_for;     /* the search's point for which the campaign's crew was started */
+    size_t crew_for;     /* the candidate for which the campaign's crew was started */
     uint64_t best_units; /* the highest rate that a layout was seen to hold; 0: none */
     bool guided;         /* by a calibration, */
     bool unguided;       /* which took longer than its share of the budget */
     bool late;           /* the budget was over before the search was */
     bool interrupted;
     json_t *record; /* of type tune, NULL until all is over */
+    enum tune_phase phase;
     /* Of several GPUs: */
     struct bind_topology
         *machine;              /* of all CPUs, while the session has those of one GPU; or NULL */
     uint64_t cpus[BIND_WORDS]; /* all CPUs */
-    size_t *chosen; /* points of the search on all of them; NULL: the search is on one, and its
-                       points are the first of the plan */
+    size_t *chosen;            /* the point of each candidate of the search on all of them */
     size_t chosen_count,
-        chosen_layouts;           /* the naive ones come last, behind the layouts to choose */
-    struct tune_judgement looked; /* of the search on one */
+        chosen_layouts; /* the naive ones come last, behind the layouts to choose */
+    struct tune_judgement judged_on_one; /* of the search on one */
 };
 
 /* -- measure.c -- */
@@ -117,6 +124,10 @@ double tune_confirm_s(const struct tune *tune);
  * its best on all GPUs. */
 enum status tune_confirm_begin(struct tune *tune, const struct tune_batch *finals);
 
+/* Translate between the index of a candidate in tune->search and that of its point in the plan. */
+size_t tune_point_of_candidate(const struct tune *tune, size_t candidate);
+size_t tune_candidate_of_point(const struct tune *tune, size_t point);
+
 /* What was found, in points of the plan. */
 void tune_judge(const struct tune *tune, struct tune_judgement *out);
 
@@ -136,15 +147,11 @@ void tune_pace_init(double budget_s, uint64_t started_ns, struct tune_pace *out)
 /* What measurements are expected to cost before any is made. */
 struct tune_costs tune_pace_first_costs(void);
 
-/* When the session is to end (session_end_at()): what takes longer than thought is cut off while
- * there is time to end it and to write what was found. 0: never. */
-uint64_t tune_pace_end_ns(const struct tune_pace *pace);
-
 /* Seconds until the last window must have ended; INFINITY without a budget. */
 double tune_seconds_left(const struct tune *tune);
 
 /* The same for the search: without finals on all GPUs, and the end of workers that wait. */
-double tune_search_seconds_left(const struct tune *tune);
+double tune_seconds_left_for_search(const struct tune *tune);
 
 /* How long a window of the point is to be, for which the search asks for window_s: for some
  * iterations at least. */

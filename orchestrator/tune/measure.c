@@ -218,7 +218,7 @@ static enum status add_round(struct tune_point *point, enum tune_stage stage, do
 static void note_point(struct tune *tune, size_t index, enum tune_stage stage,
                        const struct round_facts *facts, bool lowered)
 {
-    size_t candidate = tune->points[index].index;
+    size_t candidate = tune_candidate_of_point(tune, index);
     struct tune_observation seen;
     tune_observe(tune, tune->campaign.records[index], &seen);
     seen.cpus = fmax(0.0, facts->cpus);
@@ -253,7 +253,7 @@ static enum status measure_point(struct tune *tune, const struct turn *turn, enu
     }
     double seconds = (double)(clock_now_ns() - begin_ns) / 1e9;
     if (turn->starts)
-        tune->crew_for = tune->points[index].index;
+        tune->crew_for = tune_candidate_of_point(tune, index);
     const struct round_facts facts = facts_of(tune, &point, &round);
     status = add_round(&tune->points[index], stage, seconds, &round, &lowered);
     if (status == STATUS_OK)
@@ -324,11 +324,9 @@ enum status tune_measure(struct tune *tune, const struct tune_batch *batch)
     }
     memset(done, true, plan->count + 1);
     for (size_t i = 0; i < batch->count; i++) {
-        size_t point = batch->items[i].point;
-        point = tune->chosen ? tune->chosen[point] : point;
+        size_t point = tune_point_of_candidate(tune, batch->items[i].point);
         done[point] = false;
         tune->points[point].window_s = batch->items[i].window_s;
-        tune->points[point].index = batch->items[i].point;
     }
     status = turns_make(plan, done, seed, tune->batches++, reuse, turns, &count);
     if (status == STATUS_OK && count > 0)
@@ -339,7 +337,8 @@ enum status tune_measure(struct tune *tune, const struct tune_batch *batch)
     bool may_skip = batch->stage == TUNE_STAGE_LOOK && !tune->rules.exhaustive;
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {
         status = session_check_signals(&campaign->session);
-        if (may_skip && tune_search_is_beyond(tune->search, tune->points[turns[i].point].index))
+        size_t candidate = tune_candidate_of_point(tune, turns[i].point);
+        if (may_skip && tune_search_is_beyond(tune->search, candidate))
             continue;
         if (status == STATUS_OK)
             status = measure_point(tune, &turns[i], batch->stage);

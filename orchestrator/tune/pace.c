@@ -60,11 +60,6 @@ struct tune_costs tune_pace_first_costs(void)
                                .stream_s = ESTIMATE_STREAM_S};
 }
 
-uint64_t tune_pace_end_ns(const struct tune_pace *pace)
-{
-    return pace->deadline_ns;
-}
-
 double tune_seconds_left(const struct tune *tune)
 {
     uint64_t now_ns = clock_now_ns(), deadline_ns = tune->pace.deadline_ns;
@@ -73,7 +68,7 @@ double tune_seconds_left(const struct tune *tune)
     return now_ns < deadline_ns ? (double)(deadline_ns - now_ns) / 1e9 : 0.0;
 }
 
-double tune_search_seconds_left(const struct tune *tune)
+double tune_seconds_left_for_search(const struct tune *tune)
 {
     double ending_s = tune->campaign.crew.pool.count > 0 ? tune->pace.ending_s : 0.0;
     return fmax(tune_seconds_left(tune) - tune_confirm_s(tune) - ending_s, 0.0);
@@ -141,7 +136,7 @@ static double reserve_s(const struct tune *tune, enum tune_stage stage, bool sta
 {
     if (stage != TUNE_STAGE_LOOK || !tune->pace.known)
         return 0.0;
-    double confirm_s = tune_confirm_s(tune), left_s = tune_search_seconds_left(tune);
+    double confirm_s = tune_confirm_s(tune), left_s = tune_seconds_left_for_search(tune);
     return tune_search_reserve_s(tune->search, left_s, &tune->costs, starts) + confirm_s;
 }
 

@@ -104,7 +104,8 @@ static json_t *naive_array(const struct tune *tune)
 /* What all GPUs do beside one alone, as the search looked at it; false: there is none. */
 static bool find_scaling(const struct tune *tune, size_t winner, struct scaling *out)
 {
-    const json_t *alone = tune->chosen ? record_of(tune, tune->points[winner].looked) : NULL;
+    const json_t *alone =
+        tune->phase == TUNE_ON_ALL_GPUS ? record_of(tune, tune->points[winner].on_one) : NULL;
     json_t *looks = json_pack("[O*]", alone);
     json_t *singles = looks ? scaling_singles(looks) : NULL;
     bool found = singles && scaling_find(singles, record_of(tune, winner), out);

@@ -64,7 +64,7 @@ static enum status check_options(struct tune *tune)
     tune_pace_init(bounded ? options_real(options, OPTION_BUDGET) : INFINITY,
                    tune->campaign.started_ns, &tune->pace);
     if (!options_switch(options, OPTION_LIST) && !options_switch(options, OPTION_DRY_RUN))
-        tune->campaign.deadline_ns = tune_pace_end_ns(&tune->pace);
+        tune->campaign.deadline_ns = tune->pace.deadline_ns;
     tune->rules = (struct tune_rules){
         .max_p99_us = 1e6 * options_real(options, OPTION_MAX_P99),
         .max_cpus = chosen_or(options, OPTION_MAX_CPUS, 0.0),
@@ -287,8 +287,8 @@ static enum status go_on(struct tune *tune)
         struct tune_batch batch;
         bool waits = tune->campaign.crew.pool.count > 0;
         tune_search_hold(tune->search, waits ? tune->crew_for : TUNE_NO_POINT);
-        tune_search_next(tune->search, tune_search_seconds_left(tune), &tune->costs, &batch);
-        bool on_one = tune->space.gpus > 1 && !tune->chosen;
+        tune_search_next(tune->search, tune_seconds_left_for_search(tune), &tune->costs, &batch);
+        bool on_one = tune->space.gpus > 1 && tune->phase == TUNE_ON_ONE_GPU;
         more = on_one || batch.count > 0;
         if (on_one && (batch.stage == TUNE_STAGE_FINAL || batch.count == 0)) {
             status = tune_dismiss(tune, STATUS_OK);
