@@ -49,12 +49,12 @@
 
 /* -- time -------------------------------------------------------------------------------------- */
 
-/* How long a window of the finals should be for the percentile, where that counts. */
-static double percentile_s(const struct tune_search *search, size_t point)
+/* How long a window of finals of final_s should be for the percentile, where that counts. */
+static double percentile_s(const struct tune_search *search, double final_s, size_t point)
 {
     const struct tune_rules *rules = &search->rules;
     double ips = search->states[point].seen.ips;
-    double share = rules->final_s > 0.0 ? fmin(1.0, search->final_s / rules->final_s) : 1.0;
+    double share = rules->final_s > 0.0 ? fmin(1.0, final_s / rules->final_s) : 1.0;
     if (rules->resolution > 0.0 && ips > 0.0)
         return fmin(share * RATE_SAMPLES / ips, TUNE_RATE_LONGEST * rules->final_s);
     if (rules->max_p99_us <= 0.0 || ips <= 0.0)
@@ -63,9 +63,9 @@ static double percentile_s(const struct tune_search *search, size_t point)
     return fmin(window_s, LONGEST_FINAL * rules->final_s);
 }
 
-static double final_window_s(const struct tune_search *search, size_t point)
+static double final_window_s(const struct tune_search *search, double final_s, size_t point)
 {
-    return fmax(search->final_s, percentile_s(search, point));
+    return fmax(final_s, percentile_s(search, final_s, point));
 }
 
 static bool is_larger(const struct tune_search *search, size_t a, size_t b)
@@ -80,8 +80,10 @@ static bool comes_with(const struct tune_search *search, size_t started_for, siz
                                 &search->candidates[point]);
 }
 
-/* The larger ones start, as in turns.c, and serve what they can of the others. */
-static double round_seconds(const struct tune_search *search, const size_t *points, size_t count)
+/* A round of finals of final_s. The larger points start, as in turns.c, and serve what they can of
+ * the others. */
+static double round_with(const struct tune_search *search, double final_s, const size_t *points,
+                         size_t count)
 {
     size_t sorted[TUNE_FINALISTS + 1], starts[TUNE_FINALISTS + 1], started = 0;
     double sum = 0.0;
@@ -91,7 +93,7 @@ static double round_seconds(const struct tune_search *search, const size_t *poin
         size_t j = 0;
         while (j < started && !comes_with(search, starts[j], sorted[i]))
             j++;
-        double window_s = final_window_s(search, sorted[i]);
+        double window_s = final_window_s(search, final_s, sorted[i]);
         if (search->rules.resolution > 0.0 && search->states[sorted[i]].rounds == 0)
             sum += RATE_NARROWING * window_s / search->rules.rounds_least;
         sum += j < started ? tune_held_seconds_of(search, sorted[i], window_s)
@@ -100,6 +102,11 @@ static double round_seconds(const struct tune_search *search, const size_t *poin
             starts[started++] = sorted[i];
     }
     return sum;
+}
+
+static double round_seconds(const struct tune_search *search, const size_t *points, size_t count)
+{
+    return round_with(search, search->final_s, points, count);
 }
 
 /* Whether the finals come before any look but the first. Where starts are cheap a share of the time
@@ -116,31 +123,23 @@ static unsigned fewest_rounds(const struct tune_search *search)
 }
 
 /* A round of `count` of the leaders: of one more often, where there are fewer. */
-static double leaders_s(const struct tune_search *search, const size_t *leaders, size_t known,
-                        size_t count)
+static double leaders_s(const struct tune_search *search, double final_s, const size_t *leaders,
+                        size_t known, size_t count)
 {
-    double sum = round_seconds(search, leaders, count < known ? count : known);
+    double sum = round_with(search, final_s, leaders, count < known ? count : known);
     for (size_t i = known; i < count; i++)
-        sum += round_seconds(search, &leaders[known - 1], 1);
+        sum += round_with(search, final_s, &leaders[known - 1], 1);
     return sum;
-}
-
-/* The same search, with finals of the usual length: those that it had may have been shorter. */
-static struct tune_search with_usual_finals(const struct tune_search *search)
-{
-    struct tune_search usual = *search;
-    usual.final_s = search->rules.final_s;
-    return usual;
 }
 
 double tune_least_finals_s(const struct tune_search *search)
 {
     size_t leaders[FINALS_COUNT + 1];
     size_t known = tune_leaders(search, leaders, FINALS_COUNT);
-    const struct tune_search usual = with_usual_finals(search);
+    /* Those that it had may have been shorter than usual. */
     return known == 0 ? 0.0
                       : FEW_STARTS_SPARE * fewest_rounds(search) *
-                            leaders_s(&usual, leaders, known, FINALS_COUNT);
+                            leaders_s(search, search->rules.final_s, leaders, known, FINALS_COUNT);
 }
 
 double tune_whole_finals_s(const struct tune_search *search)
@@ -149,7 +148,7 @@ double tune_whole_finals_s(const struct tune_search *search)
     size_t known = tune_leaders(search, leaders, FINALS_COUNT);
     return known == 0 ? 0.0
                       : START_SPARE * search->rules.rounds_least *
-                            leaders_s(search, leaders, known, FINALS_COUNT);
+                            leaders_s(search, search->final_s, leaders, known, FINALS_COUNT);
 }
 
 double tune_least_budget_s(const struct tune_search *search)
@@ -158,18 +157,14 @@ double tune_least_budget_s(const struct tune_search *search)
     size_t known = tune_leaders(search, leaders, FINALS_COUNT);
     if (known == 0 || !are_finals_dear(search))
         return 0.0;
-    const struct tune_search usual = with_usual_finals(search);
-    double round_s = leaders_s(&usual, leaders, known, 1);
+    double round_s = leaders_s(search, search->rules.final_s, leaders, known, 1);
     return FEW_STARTS_SPARE * fewest_rounds(search) * round_s / FEW_FINALS_SHARE;
 }
 
-/* The same search, with the shortest finals that it may have for the sake of one more. */
-static struct tune_search with_brief_finals(const struct tune_search *search)
+/* The shortest finals that the search may have for the sake of one more. */
+static double brief_final_s(const struct tune_search *search)
 {
-    struct tune_search brief = *search;
-    if (search->rules.resolution > 0.0)
-        brief.final_s = RATE_SHORTEST * search->rules.final_s;
-    return brief;
+    return search->rules.resolution > 0.0 ? RATE_SHORTEST * search->rules.final_s : search->final_s;
 }
 
 /* The finals that the time is good for; where it is not for any, nothing is held back for them. Of
@@ -179,11 +174,10 @@ static double dear_reserve_s(const struct tune_search *search, const size_t *lea
 {
     if (known == 1 && search->refused_count == 0 && !search->rules.exhaustive)
         return 0.0;
-    double two_s = leaders_s(search, leaders, known, FINALS_COUNT);
-    double one_s = leaders_s(search, leaders, known, 1);
-    const struct tune_search brief = with_brief_finals(search);
+    double two_s = leaders_s(search, search->final_s, leaders, known, FINALS_COUNT);
+    double one_s = leaders_s(search, search->final_s, leaders, known, 1);
     double all_s = START_SPARE * search->rules.rounds_least * two_s;
-    double brief_s = leaders_s(&brief, leaders, known, FINALS_COUNT);
+    double brief_s = leaders_s(search, brief_final_s(search), leaders, known, FINALS_COUNT);
     double few = FEW_STARTS_SPARE * fewest_rounds(search);
     double few_s = fmin(FEW_FINALS_SHARE * search->budget_s, search->left_s);
     if (all_s <= DEAR_FINALS_SHARE * search->budget_s && all_s <= search->left_s)
@@ -510,7 +504,7 @@ bool tune_add_round(struct tune_search *search, struct tune_batch *batch)
     while (count > 0 && round_seconds(search, points, count) > search->left_s)
         count--;
     for (size_t i = 0; i < count; i++)
-        tune_add(batch, points[i], final_window_s(search, points[i]));
+        tune_add(batch, points[i], final_window_s(search, search->final_s, points[i]));
     search->cut |= count == 0;
     batch->fresh = true;
     return count > 0;
