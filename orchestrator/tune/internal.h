@@ -1,7 +1,7 @@
 /*
  * Shared by the files that make up the tune command: what is asked for and the order of things
  * (tune.c), measuring (measure.c), what a record shows (observe.c), what it may take (pace.c),
- * several GPUs (gpus.c), what to report of it (record.c, words.c, report.c). The room search/
+ * several GPUs (gpus.c), what to report of it (record.c, words.c, report*.c). The room search/
  * decides what to measure.
  *
  * Where a status is returned, nothing has been printed.
@@ -205,11 +205,23 @@ void tune_print_point(struct tune *tune, size_t point, enum tune_stage stage);
 /* On standard output, in the format asked for. footer may be NULL. */
 void tune_print(const struct tune *tune, const json_t *footer);
 
+/* The rate that was searched for, with its latency and the limit of that. */
+void tune_write_rate(const struct tune *tune, const json_t *winner, FILE *out);
+
+/* Returns a number as text, "-" of one that is not known. */
+const char *tune_number_text(double value, char *out, size_t size);
+
+/* -- report_table.c -- */
+
+void tune_print_table(const struct tune *tune);
+
+/* -- report_none.c -- */
+
 /* Whether a limit excludes layouts that work. */
 bool tune_is_constrained(const struct tune *tune);
 
-/* The rate that was searched for, with its latency and the limit of that. */
-void tune_write_rate(const struct tune *tune, const json_t *winner, FILE *out);
+/* Prints why no layout has a number that counts, one line. */
+void tune_print_no_number(const struct tune *tune);
 
 /* -- closing.c -- */
 

@@ -3,17 +3,13 @@
 #include <string.h>
 
 #include "common/text.h"
-#include "orchestrator/console/columns.h"
 #include "orchestrator/results/point.h"
 #include "orchestrator/results/rate.h"
 #include "orchestrator/results/scaling.h"
 #include "orchestrator/results/table.h"
 #include "orchestrator/tune/internal.h"
 
-/* All of them stand in the record. */
-#define EQUAL_SHOWN 12
-
-static const char *number(double value, char *out, size_t size)
+const char *tune_number_text(double value, char *out, size_t size)
 {
     return isfinite(value) && value > 0.0 ? text_number(value, out, size) : "-";
 }
@@ -57,77 +53,6 @@ void tune_print_point(struct tune *tune, size_t point, enum tune_stage stage)
     fflush(stderr);
 }
 
-/* -- the table --------------------------------------------------------------------------------- */
-
-/* Returns whether its rate is the least that it holds, which is marked. */
-static bool add_row(struct columns *table, const struct tune *tune, const char *role, size_t point,
-                    double best_ips)
-{
-    const json_t *record = tune->campaign.records[point];
-    const json_t *winner = json_object_get(tune->record, "winner");
-    double ips = number_at(record, "throughput_ips");
-    bool measured = record && point_is_measured(record);
-    bool least = measured && rate_is_least(json_object_get(record, "rate"));
-    char text[POINT_DESCRIPTION];
-    columns_cell(table, "%s", role);
-    point_describe(&tune->space.plan.points[point], text, sizeof text);
-    columns_cell(table, "%s", text);
-    if (measured)
-        columns_cell(table, "%s%s", least ? "≥" : "", number(ips, text, sizeof text));
-    else
-        columns_cell(table, "%s", record ? text_at(record, "status") : "not measured");
-    columns_cell(table, "%s", measured && *point_interval(record, winner, text) ? text : "-");
-    double p99_us = measured ? number_at(json_object_get(record, "latency_us"), "p99") : 0.0;
-    columns_cell(table, "%s", number(p99_us / 1e3, text, sizeof text));
-    double cpus = measured ? point_cpus_in_use(record) : NAN;
-    if (isfinite(cpus))
-        columns_cell(table, "%.2f", cpus);
-    else
-        columns_cell(table, "-");
-    if (measured && best_ips > 0.0)
-        columns_cell(table, "%.3g%%", 100.0 * ips / best_ips);
-    else
-        columns_cell(table, "-");
-    if (measured && strcmp(text_at(record, "status"), "ok") != 0)
-        columns_end_row_with(table, "%s", text_at(record, "status"));
-    else
-        columns_end_row(table);
-    return least;
-}
-
-static void print_table(const struct tune *tune)
-{
-    static const char *const titles[] = {"iterations/s", "95%", "p99 ms", "CPUs", "share"};
-    struct columns table = {0};
-    bool least = false;
-    const json_t *winner = json_object_get(tune->record, "winner");
-    const json_t *equal = tune_record_equals(tune->record);
-    const json_t *margin = json_object_get(tune->record, "margin");
-    const json_t *closest = json_object_get(tune->record, "closest");
-    double best = number_at(json_is_object(winner) ? winner : closest, "throughput_ips");
-    json_int_t first = json_is_object(winner) ? integer_at(winner, "point") : -1;
-    columns_add(&table, "", COLUMNS_LEFT);
-    columns_add(&table, "layout", COLUMNS_LEFT);
-    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
-        columns_add(&table, titles[i], COLUMNS_RIGHT);
-    if (first >= 0)
-        least |= add_row(&table, tune, "best", (size_t)first, best);
-    else if (json_is_object(closest))
-        least |= add_row(&table, tune, "closest", (size_t)integer_at(closest, "point"), best);
-    for (size_t i = 0; i < json_array_size(equal) && i < EQUAL_SHOWN; i++) {
-        json_int_t point = json_integer_value(json_array_get(equal, i));
-        if (point != first)
-            least |= add_row(&table, tune, "as good", (size_t)point, best);
-    }
-    if (margin && json_array_size(equal) == 0)
-        least |= add_row(&table, tune, "next", (size_t)integer_at(margin, "over"), best);
-    for (size_t i = 0; i < tune->space.naive_count; i++)
-        least |= add_row(&table, tune, tune->space.naive[i].name, tune->space.naive[i].point, best);
-    columns_print(stdout, &table, 0);
-    if (least)
-        puts("≥: looked at in short, it holds at least that rate");
-}
-
 /* -- in words ---------------------------------------------------------------------------------- */
 
 static void print_value(const json_t *winner, const char *objective, bool searched)
@@ -144,11 +69,11 @@ static void print_value(const json_t *winner, const char *objective, bool search
         }
         return;
     }
-    printf("%s %s", number(value, text, sizeof text),
+    printf("%s %s", tune_number_text(value, text, sizeof text),
            strcmp(objective, "throughput") == 0 ? "iterations/s" : "iterations/J");
     if (known) {
-        printf(" (%s%s", searched ? "" : "95%: ", number(low, text, sizeof text));
-        printf(" to %s%s)", number(high, text, sizeof text),
+        printf(" (%s%s", searched ? "" : "95%: ", tune_number_text(low, text, sizeof text));
+        printf(" to %s%s)", tune_number_text(high, text, sizeof text),
                searched ? ", a step of the search" : "");
     }
 }
@@ -176,7 +101,8 @@ static void print_cut_short(const struct tune *tune)
     if (!cut)
         return;
     printf("%d other%s cut short: %s not hold %s/s, ", (int)integer_at(cut, "count"),
-           one ? " was" : "s were", one ? "it does" : "they do", number(below, text, sizeof text));
+           one ? " was" : "s were", one ? "it does" : "they do",
+           tune_number_text(below, text, sizeof text));
     if (value > below)
         printf("and the best holds at least %.1f%% more\n", 100.0 * (value / below - 1.0));
     else
@@ -240,7 +166,7 @@ void tune_write_rate(const struct tune *tune, const json_t *winner, FILE *out)
     const char *percentile = text_at(goal, "percentile");
     char rate[32], latency[32], limit[32];
     fprintf(out, "holds %s/s of an open loop with a %s of %s; the limit is %s",
-            number(number_at(winner, "rate_ips"), rate, sizeof rate), percentile,
+            tune_number_text(number_at(winner, "rate_ips"), rate, sizeof rate), percentile,
             rate_time_text(1e3 * number_at(json_object_get(record, "latency_us"), percentile),
                            latency, sizeof latency),
             rate_time_text(1e3 * number_at(goal, "us"), limit, sizeof limit));
@@ -327,7 +253,7 @@ static void print_gpus(const struct tune *tune, const json_t *winner)
     char text[32], apart[IMBALANCE_TEXT];
     for (size_t i = 0; i < json_array_size(rates); i++)
         printf("%s%s", i == 0 ? "each GPU: " : ", ",
-               number(json_number_value(json_array_get(rates, i)), text, sizeof text));
+               tune_number_text(json_number_value(json_array_get(rates, i)), text, sizeof text));
     if (json_array_size(rates) > 0)
         fputs(" iterations/s", stdout);
     const json_t *record = tune->campaign.records[integer_at(winner, "point")];
@@ -378,7 +304,7 @@ static void print_unfinished(const json_t *record, const char *objective)
         fputs("unfinished: more time would probably find a better layout", stdout);
     if (share > 0.0 && strcmp(objective, "throughput") == 0)
         printf("; %.3g%% of the highest prediction (%s iterations/s) is reached", 100.0 * share,
-               number(number_at(missing, "of"), text, sizeof text));
+               tune_number_text(number_at(missing, "of"), text, sizeof text));
     else if (share > 0.0)
         printf("; %.3g%% of the highest prediction is reached", 100.0 * share);
     if (chance > 0.0)
@@ -449,67 +375,11 @@ static void print_winner(const struct tune *tune, double limit_us)
         printf("what would probably suffice: mpsweep %s\n", command);
 }
 
-/* The first that failed when it was tried, or NULL. */
-static const json_t *first_failure(const struct tune *tune)
-{
-    for (size_t i = 0; i < tune->space.plan.count; i++) {
-        const json_t *record = tune->campaign.records[i];
-        if (record && !tune->campaign.beyond[i] && !point_is_measured(record))
-            return record;
-    }
-    return NULL;
-}
-
-/* Starts for the search, and those of the shortest finals, with some to spare. */
-#define STARTS_LEAST 7.0
-
-/* What may have kept the point from a window. */
-static const char *why_unready(const struct tune *tune)
-{
-    if (tune->pace.unended)
-        return "; it was ready: check that it ends on SIGTERM";
-    if (tune->rules.server)
-        return "; is it ready, does it answer the request?";
-    return tune->rules.program ? "; does it work on the GPU, or call mpsweep_ready()?" : "";
-}
-
-bool tune_is_constrained(const struct tune *tune)
-{
-    return tune->rules.max_p99_us > 0.0 || tune->rules.max_cpus > 0.0 ||
-           tune_goal(tune)->permille > 0;
-}
-
-/* Why no layout has a number that counts. */
-static void print_no_number(const struct tune *tune)
-{
-    char what[POINT_DESCRIPTION];
-    const json_t *failure = first_failure(tune);
-    if (failure) {
-        point_describe(&tune->space.plan.points[integer_at(failure, "id")], what, sizeof what);
-        printf("no layout was found that works; %s: %s: %s\n", what, text_at(failure, "status"),
-               text_at(failure, "error"));
-    } else if (strcmp(text_at(tune->record, "ended"), "failed") == 0) {
-        puts("no layout was found that meets the constraints");
-    } else if (tune->pace.unready != TUNE_NO_POINT) {
-        point_describe(&tune->space.plan.points[tune->pace.unready], what, sizeof what);
-        printf(
-            "no layout was measured: %s had no window after %.1f s%s: give a longer --budget, of "
-            "%.0fs or more if it needs that long\n",
-            what, tune->pace.unready_s, why_unready(tune),
-            ceil(STARTS_LEAST * tune->pace.unready_s));
-    } else if (integer_at(tune->record, "measured") > 0 && tune_is_constrained(tune)) {
-        puts("no layout that was tried meets the constraints: raise the limit, or give a longer "
-             "--budget");
-    } else {
-        puts("no layout was measured: give a longer --budget");
-    }
-}
-
 static void print_nothing(const struct tune *tune, double limit_us)
 {
     const json_t *closest = json_object_get(tune->record, "closest");
     if (!closest) {
-        print_no_number(tune);
+        tune_print_no_number(tune);
         return;
     }
     puts("no layout was found that surely meets the constraints");
@@ -577,7 +447,7 @@ static void print_text(const struct tune *tune)
     else
         print_nothing(tune, tune->rules.max_p99_us);
     putchar('\n');
-    print_table(tune);
+    tune_print_table(tune);
     putchar('\n');
     print_search(tune);
     if (json_is_object(json_object_get(tune->record, "winner")))
