@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "explain/internal.h"
 #include "explain/network.h"
 #include "explain/predict.h"
 

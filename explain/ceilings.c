@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "common/clock.h"
+#include "explain/internal.h"
 
 #define US_PER_S 1e6
 
@@ -147,6 +148,11 @@ double ceiling_rows_ips(const struct explain_point *point, const struct calibrat
         return 0.0;
     double held_s = 1.0 / single - ceiling_host_steps_s(&point->work, calibration);
     return point->processes * active / fmax(held_s, CEILING_HELD_LEAST / single);
+}
+
+enum layout_kind explain_layout(const struct explain_point *point)
+{
+    return layout_of(point->processes, point->threads, point->mps);
 }
 
 unsigned ceiling_gpus(const struct explain_point *point)

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "explain/internal.h"
+
 /* How soft the corner is between workers who never wait and those that the machine holds back. */
 #define CORNER 8.0
 

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "explain/internal.h"
+
 /* Everything that workers share and may wait for. Demands are seconds of an iteration. */
 enum {
     LAUNCH,

@@ -6,6 +6,7 @@
 #include "common/clock.h"
 
 #include "explain/curve.h"
+#include "explain/internal.h"
 #include "explain/network.h"
 
 /* For which a thread keeps its CPU while others wait for it. On H200s with 16 CPUs 128 threads with

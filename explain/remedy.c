@@ -7,6 +7,7 @@
 #include "job/options.h"
 #include "common/text.h"
 #include "explain/binding.h"
+#include "explain/internal.h"
 #include "explain/predict.h"
 
 /* As `mpsweep doctor --limits` found them on an H200: 48 clients with 2 queues, 3 with 32. */
@@ -283,11 +284,6 @@ static void spare_cpus(const struct explain_point *before, struct remedy *remedy
 static unsigned streams_of(const struct explain_point *point)
 {
     return ceiling_polls(point) ? point->streams : 1;
-}
-
-enum layout_kind explain_layout(const struct explain_point *point)
-{
-    return layout_of(point->processes, point->threads, point->mps);
 }
 
 static void write_options(const struct explain_point *before, struct remedy *remedy)

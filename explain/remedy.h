@@ -57,5 +57,3 @@ void remedy_find(const struct explain_point *point, const struct calibration *ca
 
 /* "connections", as in JSON; "none". */
 const char *remedy_name(enum remedy_kind kind);
-
-enum layout_kind explain_layout(const struct explain_point *point);

@@ -1,8 +1,7 @@
 #include "explain/words.h"
 
-#include <string.h>
-
 #include "common/text.h"
+#include "explain/internal.h"
 
 /* A smaller share of the ceiling than this is not worth a word. */
 #define LOSS_WORTH_A_WORD 0.05
@@ -100,98 +99,97 @@ static bool is_of_a_gpu(enum ceiling_kind kind)
            kind != CEILING_HOST_LAUNCH && kind != CEILING_KINDS;
 }
 
-const char *ceiling_reason(enum ceiling_kind kind, const struct explain_point *point,
-                           const struct calibration *calibration, char *text, size_t size)
+/* Why this is the point's ceiling. */
+static void append_reason(struct text *out, enum ceiling_kind kind,
+                          const struct explain_point *point, const struct calibration *calibration)
 {
-    struct text out = {.at = text, .size = size};
     bool graph = point->launch == LAUNCH_GRAPH;
     unsigned workers = ceiling_workers(point);
     const char *worker = ceiling_polls(point) ? "stream" : "worker";
     const char *thread = ceiling_polls(point) ? "stream" : "thread";
     char number[32];
-    *text = '\0';
     switch (kind) {
     case CEILING_WORKERS:
-        text_append(&out, "one %s alone does ", worker);
-        append_single(&out, point, calibration);
+        text_append(out, "one %s alone does ", worker);
+        append_single(out, point, calibration);
         if (workers > 1)
-            text_append(&out, " iterations/s, so %u %ss cannot do more than %s", workers, worker,
+            text_append(out, " iterations/s, so %u %ss cannot do more than %s", workers, worker,
                         text_number(workers * ceiling_single_ips(point, calibration), number,
                                     sizeof number));
         else
-            text_append(&out, " iterations/s, and there is no other");
-        text_append(&out, "; the GPU could do more");
+            text_append(out, " iterations/s, and there is no other");
+        text_append(out, "; the GPU could do more");
         break;
     case CEILING_TIME_SLICING:
-        append_slicing(&out, point, calibration);
+        append_slicing(out, point, calibration);
         break;
     case CEILING_QUEUES:
-        text_append(&out,
+        text_append(out,
                     "a process has %u hardware queue%s for its %u %ss, and rows of kernels in "
                     "one queue come one after the other, so that no more than %u %ss get on at "
                     "a time unless they launch in turns; one alone does ",
                     point->connections, point->connections == 1 ? "" : "s", ceiling_streams(point),
                     thread, ceiling_active_threads(point, calibration), thread);
-        append_single(&out, point, calibration);
-        text_append(&out, " iterations/s");
+        append_single(out, point, calibration);
+        text_append(out, " iterations/s");
         if (ceiling_host_steps_s(&point->work, calibration) > 0.0)
-            text_append(&out, ", and holds its queue for all but %.3g ms",
+            text_append(out, ", and holds its queue for all but %.3g ms",
                         1e3 * ceiling_host_steps_s(&point->work, calibration));
         break;
     case CEILING_POLLING:
-        text_append(&out,
+        text_append(out,
                     "a thread serves its %u streams one after the other, and an iteration keeps it "
                     "for %.0f us, so %u thread%s cannot do more than ",
                     point->streams, 1e6 * ceiling_polling_s(point, calibration),
                     point->processes * point->threads,
                     point->processes * point->threads == 1 ? "" : "s");
         text_append(
-            &out, "%s",
+            out, "%s",
             text_number(point->processes * point->threads / ceiling_polling_s(point, calibration),
                         number, sizeof number));
-        text_append(&out, " iterations/s");
+        text_append(out, " iterations/s");
         break;
     case CEILING_PROCESS_LAUNCH:
         if (graph) {
-            text_append(&out, "a process launches at most ");
-            append_count(&out, calibration->process_graphs_per_s);
-            text_append(&out, " graphs/s, and an iteration is one");
+            text_append(out, "a process launches at most ");
+            append_count(out, calibration->process_graphs_per_s);
+            text_append(out, " graphs/s, and an iteration is one");
         } else {
-            append_launches(&out, calibration->process_launches_per_s, "a process launches at most",
+            append_launches(out, calibration->process_launches_per_s, "a process launches at most",
                             point);
         }
         break;
     case CEILING_GPU_LAUNCH:
         append_launches(
-            &out, graph ? calibration->graph_kernels_per_s : ceiling_gpu_launches(calibration),
+            out, graph ? calibration->graph_kernels_per_s : ceiling_gpu_launches(calibration),
             graph ? "the GPU takes out of graphs at most" : "the GPU takes at most", point);
         break;
     case CEILING_COPY_IN:
-        append_copies(&out, calibration->h2d_bytes_per_s, "go to the GPU", point);
+        append_copies(out, calibration->h2d_bytes_per_s, "go to the GPU", point);
         break;
     case CEILING_COPY_OUT:
-        append_copies(&out, calibration->d2h_bytes_per_s, "come from the GPU", point);
+        append_copies(out, calibration->d2h_bytes_per_s, "come from the GPU", point);
         break;
     case CEILING_COPY_BOTH:
-        append_copies(&out, calibration->both_bytes_per_s, "go each way at once", point);
+        append_copies(out, calibration->both_bytes_per_s, "go each way at once", point);
         break;
     case CEILING_STAGING:
-        append_copies(&out, ceiling_pageable_bytes(point, calibration),
+        append_copies(out, ceiling_pageable_bytes(point, calibration),
                       "of pageable memory go through the staging buffers of a process", point);
         if (ceiling_pageable_bytes(point, calibration) < calibration->pageable_bytes_per_s)
-            text_append(&out, "; %u threads would do %.3g GB/s: more get in each other's way",
+            text_append(out, "; %u threads would do %.3g GB/s: more get in each other's way",
                         calibration->pageable_workers, calibration->pageable_bytes_per_s / 1e9);
         else if (calibration->pageable_workers == 0 && point->threads > 2)
-            text_append(&out, "; many threads may reach only half of it; this calibration did not "
-                              "measure that");
+            text_append(out, "; many threads may reach only half of it; this calibration did not "
+                             "measure that");
         break;
     case CEILING_BLOCKED_COPIES:
-        text_append(&out,
+        text_append(out,
                     "a pageable copy that waits for its stream holds up the other copies of its "
                     "process");
         break;
     case CEILING_ARITHMETIC:
-        text_append(&out, "%s",
+        text_append(out, "%s",
                     point->work.workload == WORKLOAD_DESCRIBED
                         ? "the GPU is busy with the iteration's kernels and device copies: many of "
                           "them at once, without the rest of it, run no faster"
@@ -199,35 +197,34 @@ const char *ceiling_reason(enum ceiling_kind kind, const struct explain_point *p
                           "that fill it runs no faster");
         break;
     case CEILING_CPUS:
-        text_append(&out,
+        text_append(out,
                     "%u CPU%s for %u %s, and every iteration needs CPU time to launch, "
                     "copy and wait",
                     calibration->cpus, calibration->cpus == 1 ? "" : "s", ceiling_threads(point),
                     ceiling_polls(point) ? "threads" : "workers");
         break;
     case CEILING_THREAD_CAP:
-        text_append(&out,
+        text_append(out,
                     "the active thread percentage leaves the processes too few multiprocessors");
         break;
     case CEILING_HOST_COPIES:
-        append_shared_copies(&out, point, calibration);
+        append_shared_copies(out, point, calibration);
         break;
     case CEILING_HOST_LAUNCH:
-        text_append(&out, "all GPUs together take ");
-        append_count(&out, point->work.kernels / ceiling_host_launch_s(point, calibration));
+        text_append(out, "all GPUs together take ");
+        append_count(out, point->work.kernels / ceiling_host_launch_s(point, calibration));
         text_append(
-            &out,
+            out,
             " kernels/s, less than that many times one GPU's: they share the host's CPUs and "
             "driver; an iteration launches %u",
             point->work.kernels);
         break;
     case CEILING_KINDS:
-        text_append(&out, "no figure of the calibration shows it");
+        text_append(out, "no figure of the calibration shows it");
         break;
     }
     if (ceiling_gpus(point) > 1 && is_of_a_gpu(kind))
-        text_append(&out, "; so on each of %u GPUs", ceiling_gpus(point));
-    return text;
+        text_append(out, "; so on each of %u GPUs", ceiling_gpus(point));
 }
 
 /* Why queues that are shared are no ceiling, or perhaps are none. */
@@ -263,8 +260,9 @@ const char *binding_reason(const struct binding *binding, const struct ceilings 
 {
     enum ceiling_kind lowest = binding->lowest;
     char number[32];
-    ceiling_reason(binding->kind, point, calibration, text, size);
-    struct text out = {.at = text, .size = size, .length = strlen(text)};
+    struct text out = {.at = text, .size = size};
+    *text = '\0';
+    append_reason(&out, binding->kind, point, calibration);
     if (binding->kind != lowest && lowest != CEILING_KINDS)
         text_append(&out,
                     "; the %u %s would do %s iterations/s if they never waited, but %.0f%% of that "

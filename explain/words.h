@@ -8,13 +8,9 @@
 #include "explain/binding.h"
 #include "explain/ceilings.h"
 
-/* Why this is the point's ceiling, one sentence without a full stop, with the figures that it comes
- * from and not its value: "a process has 8 hardware queues, and threads that share one take turns
- * (8 × 286 iterations/s)". Returns text. */
-const char *ceiling_reason(enum ceiling_kind kind, const struct explain_point *point,
-                           const struct calibration *calibration, char *text, size_t size);
-
-/* The same of what limits a point, with what its workers lose by waiting. */
+/* Why this is what limits the point, one sentence without a full stop, with the figures that it
+ * comes from and not its value: "a process has 8 hardware queues, and threads that share one take
+ * turns (8 × 286 iterations/s)"; with what its workers lose by waiting. Returns text. */
 const char *binding_reason(const struct binding *binding, const struct ceilings *ceilings,
                            const struct explain_point *point, const struct calibration *calibration,
                            char *text, size_t size);

@@ -8,8 +8,8 @@
 
 #include "explain/binding.h"
 #include "explain/predict.h"
-#include "explain/words.h"
 #include "tests/unit/explain/h200.h"
+#include "tests/unit/explain/reason.h"
 
 #define GRAPH .launch = LAUNCH_GRAPH
 #define BLOCK .schedule = SCHEDULE_BLOCK
@@ -310,20 +310,20 @@ static void staging_says_what_more_threads_do(void **state)
     struct calibration calibration = h200;
     struct explain_point point = {PAGEABLE, .processes = 1, .threads = 8, .connections = 8,
                                   .work = H200_WORK};
-    char text[512];
-    ceiling_reason(CEILING_STAGING, &point, &calibration, text, sizeof text);
+    char text[1024];
+    reason_of(CEILING_STAGING, &point, &calibration, text);
     assert_non_null(
         strstr(text, "; many threads may reach only half of it; this calibration did not"));
     calibration.pageable_workers = 2;
-    ceiling_reason(CEILING_STAGING, &point, &calibration, text, sizeof text);
+    reason_of(CEILING_STAGING, &point, &calibration, text);
     assert_null(strstr(text, "threads"));
     calibration.pageable_crowd_workers = 8;
     calibration.pageable_crowd_bytes_per_s = 4e9;
-    ceiling_reason(CEILING_STAGING, &point, &calibration, text, sizeof text);
+    reason_of(CEILING_STAGING, &point, &calibration, text);
     assert_non_null(strstr(text, "4 GB/s of pageable memory"));
     assert_non_null(strstr(text, "; 2 threads would do 8.26 GB/s: more get in each other's way"));
     point.threads = 2;
-    ceiling_reason(CEILING_STAGING, &point, &calibration, text, sizeof text);
+    reason_of(CEILING_STAGING, &point, &calibration, text);
     assert_null(strstr(text, "threads"));
 }
 

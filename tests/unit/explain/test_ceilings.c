@@ -8,8 +8,9 @@
 
 #include "explain/binding.h"
 #include "explain/ceilings.h"
-#include "explain/words.h"
+#include "explain/internal.h"
 #include "tests/unit/explain/h200.h"
+#include "tests/unit/explain/reason.h"
 
 #define GRAPH .launch = LAUNCH_GRAPH
 #define BLOCK .schedule = SCHEDULE_BLOCK
@@ -369,20 +370,19 @@ static void every_kind_has_words(void **state)
     struct explain_point point = {.processes = 2, .threads = 3, .connections = 1};
     point.work = h200.work;
     for (int i = 0; i < CEILING_KINDS; i++) {
-        char text[256];
+        char text[1024];
         assert_string_not_equal(ceiling_name((enum ceiling_kind)i), "none");
         assert_non_null(ceiling_title((enum ceiling_kind)i, &point));
-        assert_true(strlen(ceiling_reason((enum ceiling_kind)i, &point, &h200, text, sizeof text)) >
-                    20);
+        assert_true(strlen(reason_of((enum ceiling_kind)i, &point, &h200, text)) > 20);
         assert_true(strlen(text) < sizeof text - 1);
     }
     assert_string_equal(ceiling_name(CEILING_KINDS), "none");
     /* The kernels of a described workload may only wait. */
-    char text[256];
+    char text[1024];
     assert_string_equal(ceiling_title(CEILING_ARITHMETIC, &point), "arithmetic");
     point.work.workload = WORKLOAD_DESCRIBED;
     assert_string_equal(ceiling_title(CEILING_ARITHMETIC, &point), "work on the GPU");
-    ceiling_reason(CEILING_ARITHMETIC, &point, &h200, text, sizeof text);
+    reason_of(CEILING_ARITHMETIC, &point, &h200, text);
     assert_non_null(strstr(text, "kernels and device copies"));
 }
 
@@ -410,19 +410,19 @@ static void turns_that_are_shorter_than_iterations(void **state)
     struct explain_point point = {
         .processes = 4, .threads = 1, .connections = 8, .work = h200.work};
     struct ceilings ceilings;
-    char text[512];
+    char text[1024];
     calibration.runs[0] = (struct calibration_run){
         .processes = 2, .threads = 1, .streams = 1, .ips = 1.6 * h200.single_stream_ips};
     calibration.run_count = 1;
     ceilings_compute(&point, &calibration, &ceilings);
     assert_true(fabs(ceilings.ips[CEILING_TIME_SLICING] - calibration.runs[0].ips) < 1e-6);
-    ceiling_reason(CEILING_TIME_SLICING, &point, &calibration, text, sizeof text);
+    reason_of(CEILING_TIME_SLICING, &point, &calibration, text);
     assert_non_null(strstr(text, "for 2.21 ms of an iteration of 3.54 ms"));
     /* A turn that takes longer shows nothing new. */
     calibration.runs[0].ips = 0.95 * h200.single_stream_ips;
     ceilings_compute(&point, &calibration, &ceilings);
     assert_true(fabs(ceilings.ips[CEILING_TIME_SLICING] - h200.single_stream_ips) < 1e-6);
-    ceiling_reason(CEILING_TIME_SLICING, &point, &calibration, text, sizeof text);
+    reason_of(CEILING_TIME_SLICING, &point, &calibration, text);
     assert_non_null(strstr(text, "4 processes together do what one of them does alone"));
 }
 

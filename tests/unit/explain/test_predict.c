@@ -10,6 +10,7 @@
 
 #include "files/results_read.h"
 #include "explain/calibration_json.h"
+#include "explain/internal.h"
 #include "explain/network.h"
 #include "explain/predict.h"
 #include "orchestrator/explain/point.h"

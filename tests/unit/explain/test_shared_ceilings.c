@@ -11,10 +11,11 @@
 #include "explain/binding.h"
 #include "explain/calibration_json.h"
 #include "explain/ceilings.h"
+#include "explain/internal.h"
 #include "explain/predict.h"
 #include "explain/remedy.h"
-#include "explain/words.h"
 #include "tests/unit/explain/h200.h"
+#include "tests/unit/explain/reason.h"
 
 /* Far more CPUs than workers. */
 static struct calibration machine(void)
@@ -118,7 +119,7 @@ static void copies_that_gpus_share_are_the_limit(void **state)
     assert_true(predicted <= together && predicted > 0.9 * together);
     struct ceilings ceilings;
     struct binding binding;
-    char reason[512];
+    char reason[1024];
     ceilings_compute(&point, &calibration, &ceilings);
     binding_find(&point, &calibration, &ceilings, &binding);
     binding_reason(&binding, &ceilings, &point, &calibration, reason, sizeof reason);
@@ -164,8 +165,8 @@ static void launches_that_gpus_share_are_the_limit(void **state)
     struct remedy remedy;
     remedy_find(&threads, &calibration, NULL, &remedy);
     assert_int_equal(REMEDY_GRAPH, remedy.kind);
-    char reason[512];
-    ceiling_reason(CEILING_HOST_LAUNCH, &threads, &calibration, reason, sizeof reason);
+    char reason[1024];
+    reason_of(CEILING_HOST_LAUNCH, &threads, &calibration, reason);
     assert_non_null(strstr(reason, "all GPUs together take 1.21 million kernels/s"));
     /* More processes a GPU get more through: then it does not limit them. */
     calibration.all.gpu_launches_per_s = 2.0 * h200.gpu_launches_per_s;
@@ -184,8 +185,8 @@ static void the_cpus_are_there_once(void **state)
     ceilings_compute(&one, &calibration, &of_one);
     ceilings_compute(&four, &calibration, &of_four);
     assert_true(of_four.ips[CEILING_CPUS] < of_one.ips[CEILING_CPUS]);
-    char reason[512];
-    ceiling_reason(CEILING_CPUS, &four, &calibration, reason, sizeof reason);
+    char reason[1024];
+    reason_of(CEILING_CPUS, &four, &calibration, reason);
     assert_non_null(strstr(reason, "16 CPUs for 64 workers"));
     /* Asleep they do better, and then it is the work on CPUs itself that has to become less. */
     struct remedy remedy;
