@@ -1,11 +1,14 @@
 /*
  * Shared by the files of the room: the parts of ceilings, from which the throughput is predicted
  * (predict.c, network.c, curve.c), the binding ceiling is found (binding.c), remedies are chosen
- * (remedy.c), and reasons are written (words.c). All of it is in ceilings.c.
+ * (remedy.c), and reasons are written (words.c); and the words of a remedy.
  */
 #pragma once
 
 #include "explain/ceilings.h"
+#include "explain/remedy.h"
+
+/* -- ceilings.c -- */
 
 /* "copies to the GPU": what workers wait for at this ceiling; NULL: there is no line. */
 const char *ceiling_line(enum ceiling_kind kind);
@@ -74,3 +77,9 @@ unsigned ceiling_active_threads(const struct explain_point *point,
 
 /* Share of the GPU's multiprocessors that all processes together may use, at most 1. */
 double ceiling_thread_share(const struct explain_point *point);
+
+/* -- remedy_words.c -- */
+
+/* Writes the options and the advice of a remedy that changes a point: its kind and point are set.
+ */
+void remedy_describe(const struct explain_point *before, struct remedy *remedy);

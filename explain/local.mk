@@ -4,8 +4,9 @@ libexplain_a_SOURCES = \
     explain/binding.c explain/binding.h explain/calibration.c explain/calibration.h \
     explain/calibration_json.c explain/calibration_json.h explain/ceilings.c explain/ceilings.h \
     explain/curve.c explain/curve.h explain/derive.c explain/derive.h explain/internal.h \
-    explain/network.c explain/network.h explain/predict.c explain/predict.h explain/remedy.c explain/remedy.h explain/steps.c \
-    explain/steps.h explain/words.c explain/words.h
+    explain/network.c explain/network.h explain/predict.c explain/predict.h \
+    explain/remedy.c explain/remedy.h explain/remedy_words.c explain/steps.c explain/steps.h \
+    explain/words.c explain/words.h
 
 unit_tests += \
     tests/unit/explain/test_binding tests/unit/explain/test_calibration \
