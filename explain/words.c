@@ -99,130 +99,176 @@ static bool is_of_a_gpu(enum ceiling_kind kind)
            kind != CEILING_HOST_LAUNCH && kind != CEILING_KINDS;
 }
 
+static void append_workers(struct text *out, const struct explain_point *point,
+                           const struct calibration *calibration)
+{
+    unsigned workers = ceiling_workers(point);
+    const char *worker = ceiling_polls(point) ? "stream" : "worker";
+    char number[32];
+    text_append(out, "one %s alone does ", worker);
+    append_single(out, point, calibration);
+    if (workers > 1)
+        text_append(
+            out, " iterations/s, so %u %ss cannot do more than %s", workers, worker,
+            text_number(workers * ceiling_single_ips(point, calibration), number, sizeof number));
+    else
+        text_append(out, " iterations/s, and there is no other");
+    text_append(out, "; the GPU could do more");
+}
+
+static void append_queues(struct text *out, const struct explain_point *point,
+                          const struct calibration *calibration)
+{
+    const char *thread = ceiling_polls(point) ? "stream" : "thread";
+    text_append(
+        out,
+        "a process has %u hardware queue%s for its %u %ss, and rows of kernels in one queue "
+        "come one after the other, so that no more than %u %ss get on at a time unless they "
+        "launch in turns; one alone does ",
+        point->connections, point->connections == 1 ? "" : "s", ceiling_streams(point), thread,
+        ceiling_active_threads(point, calibration), thread);
+    append_single(out, point, calibration);
+    text_append(out, " iterations/s");
+    if (ceiling_host_steps_s(&point->work, calibration) > 0.0)
+        text_append(out, ", and holds its queue for all but %.3g ms",
+                    1e3 * ceiling_host_steps_s(&point->work, calibration));
+}
+
+static void append_polling(struct text *out, const struct explain_point *point,
+                           const struct calibration *calibration)
+{
+    unsigned threads = point->processes * point->threads;
+    double polling_s = ceiling_polling_s(point, calibration);
+    char number[32];
+    text_append(out,
+                "a thread serves its %u streams one after the other, and an iteration keeps it for "
+                "%.0f us, so %u thread%s cannot do more than %s iterations/s",
+                point->streams, 1e6 * polling_s, threads, threads == 1 ? "" : "s",
+                text_number(threads / polling_s, number, sizeof number));
+}
+
+static void append_process_launch(struct text *out, const struct explain_point *point,
+                                  const struct calibration *calibration)
+{
+    if (point->launch != LAUNCH_GRAPH) {
+        append_launches(out, calibration->process_launches_per_s, "a process launches at most",
+                        point);
+        return;
+    }
+    text_append(out, "a process launches at most ");
+    append_count(out, calibration->process_graphs_per_s);
+    text_append(out, " graphs/s, and an iteration is one");
+}
+
+static void append_gpu_launch(struct text *out, const struct explain_point *point,
+                              const struct calibration *calibration)
+{
+    if (point->launch == LAUNCH_GRAPH)
+        append_launches(out, calibration->graph_kernels_per_s,
+                        "the GPU takes out of graphs at most", point);
+    else
+        append_launches(out, ceiling_gpu_launches(calibration), "the GPU takes at most", point);
+}
+
+static void append_copies_in(struct text *out, const struct explain_point *point,
+                             const struct calibration *calibration)
+{
+    append_copies(out, calibration->h2d_bytes_per_s, "go to the GPU", point);
+}
+
+static void append_copies_out(struct text *out, const struct explain_point *point,
+                              const struct calibration *calibration)
+{
+    append_copies(out, calibration->d2h_bytes_per_s, "come from the GPU", point);
+}
+
+static void append_copies_both(struct text *out, const struct explain_point *point,
+                               const struct calibration *calibration)
+{
+    append_copies(out, calibration->both_bytes_per_s, "go each way at once", point);
+}
+
+static void append_staging(struct text *out, const struct explain_point *point,
+                           const struct calibration *calibration)
+{
+    double bytes_per_s = ceiling_pageable_bytes(point, calibration);
+    append_copies(out, bytes_per_s,
+                  "of pageable memory go through the staging buffers of a process", point);
+    if (bytes_per_s < calibration->pageable_bytes_per_s)
+        text_append(out, "; %u threads would do %.3g GB/s: more get in each other's way",
+                    calibration->pageable_workers, calibration->pageable_bytes_per_s / 1e9);
+    else if (calibration->pageable_workers == 0 && point->threads > 2)
+        text_append(out, "; many threads may reach only half of it; this calibration did not "
+                         "measure that");
+}
+
+static void append_arithmetic(struct text *out, const struct explain_point *point,
+                              const struct calibration *calibration)
+{
+    (void)calibration;
+    text_append(out, "%s",
+                point->work.workload == WORKLOAD_DESCRIBED
+                    ? "the GPU is busy with the iteration's kernels and device copies: many of "
+                      "them at once, without the rest of it, run no faster"
+                    : "the GPU is busy with the kernels' own computing: the same work in grids "
+                      "that fill it runs no faster");
+}
+
+static void append_cpus(struct text *out, const struct explain_point *point,
+                        const struct calibration *calibration)
+{
+    text_append(out,
+                "%u CPU%s for %u %s, and every iteration needs CPU time to launch, copy and wait",
+                calibration->cpus, calibration->cpus == 1 ? "" : "s", ceiling_threads(point),
+                ceiling_polls(point) ? "threads" : "workers");
+}
+
+static void append_shared_launches(struct text *out, const struct explain_point *point,
+                                   const struct calibration *calibration)
+{
+    text_append(out, "all GPUs together take ");
+    append_count(out, point->work.kernels / ceiling_host_launch_s(point, calibration));
+    text_append(out,
+                " kernels/s, less than that many times one GPU's: they share the host's CPUs and "
+                "driver; an iteration launches %u",
+                point->work.kernels);
+}
+
+/* Why each kind is a ceiling: text that is always the same, or what a function appends. */
+static const struct {
+    const char *text;
+    void (*append)(struct text *out, const struct explain_point *point,
+                   const struct calibration *calibration);
+} reasons[CEILING_KINDS + 1] = {
+    [CEILING_WORKERS] = {.append = append_workers},
+    [CEILING_TIME_SLICING] = {.append = append_slicing},
+    [CEILING_QUEUES] = {.append = append_queues},
+    [CEILING_POLLING] = {.append = append_polling},
+    [CEILING_PROCESS_LAUNCH] = {.append = append_process_launch},
+    [CEILING_GPU_LAUNCH] = {.append = append_gpu_launch},
+    [CEILING_COPY_IN] = {.append = append_copies_in},
+    [CEILING_COPY_OUT] = {.append = append_copies_out},
+    [CEILING_COPY_BOTH] = {.append = append_copies_both},
+    [CEILING_STAGING] = {.append = append_staging},
+    [CEILING_BLOCKED_COPIES] = {"a pageable copy that waits for its stream holds up the other "
+                                "copies of its process"},
+    [CEILING_ARITHMETIC] = {.append = append_arithmetic},
+    [CEILING_CPUS] = {.append = append_cpus},
+    [CEILING_THREAD_CAP] = {"the active thread percentage leaves the processes too few "
+                            "multiprocessors"},
+    [CEILING_HOST_COPIES] = {.append = append_shared_copies},
+    [CEILING_HOST_LAUNCH] = {.append = append_shared_launches},
+    [CEILING_KINDS] = {"no figure of the calibration shows it"},
+};
+
 /* Why this is the point's ceiling. */
 static void append_reason(struct text *out, enum ceiling_kind kind,
                           const struct explain_point *point, const struct calibration *calibration)
 {
-    bool graph = point->launch == LAUNCH_GRAPH;
-    unsigned workers = ceiling_workers(point);
-    const char *worker = ceiling_polls(point) ? "stream" : "worker";
-    const char *thread = ceiling_polls(point) ? "stream" : "thread";
-    char number[32];
-    switch (kind) {
-    case CEILING_WORKERS:
-        text_append(out, "one %s alone does ", worker);
-        append_single(out, point, calibration);
-        if (workers > 1)
-            text_append(out, " iterations/s, so %u %ss cannot do more than %s", workers, worker,
-                        text_number(workers * ceiling_single_ips(point, calibration), number,
-                                    sizeof number));
-        else
-            text_append(out, " iterations/s, and there is no other");
-        text_append(out, "; the GPU could do more");
-        break;
-    case CEILING_TIME_SLICING:
-        append_slicing(out, point, calibration);
-        break;
-    case CEILING_QUEUES:
-        text_append(out,
-                    "a process has %u hardware queue%s for its %u %ss, and rows of kernels in "
-                    "one queue come one after the other, so that no more than %u %ss get on at "
-                    "a time unless they launch in turns; one alone does ",
-                    point->connections, point->connections == 1 ? "" : "s", ceiling_streams(point),
-                    thread, ceiling_active_threads(point, calibration), thread);
-        append_single(out, point, calibration);
-        text_append(out, " iterations/s");
-        if (ceiling_host_steps_s(&point->work, calibration) > 0.0)
-            text_append(out, ", and holds its queue for all but %.3g ms",
-                        1e3 * ceiling_host_steps_s(&point->work, calibration));
-        break;
-    case CEILING_POLLING:
-        text_append(out,
-                    "a thread serves its %u streams one after the other, and an iteration keeps it "
-                    "for %.0f us, so %u thread%s cannot do more than ",
-                    point->streams, 1e6 * ceiling_polling_s(point, calibration),
-                    point->processes * point->threads,
-                    point->processes * point->threads == 1 ? "" : "s");
-        text_append(
-            out, "%s",
-            text_number(point->processes * point->threads / ceiling_polling_s(point, calibration),
-                        number, sizeof number));
-        text_append(out, " iterations/s");
-        break;
-    case CEILING_PROCESS_LAUNCH:
-        if (graph) {
-            text_append(out, "a process launches at most ");
-            append_count(out, calibration->process_graphs_per_s);
-            text_append(out, " graphs/s, and an iteration is one");
-        } else {
-            append_launches(out, calibration->process_launches_per_s, "a process launches at most",
-                            point);
-        }
-        break;
-    case CEILING_GPU_LAUNCH:
-        append_launches(
-            out, graph ? calibration->graph_kernels_per_s : ceiling_gpu_launches(calibration),
-            graph ? "the GPU takes out of graphs at most" : "the GPU takes at most", point);
-        break;
-    case CEILING_COPY_IN:
-        append_copies(out, calibration->h2d_bytes_per_s, "go to the GPU", point);
-        break;
-    case CEILING_COPY_OUT:
-        append_copies(out, calibration->d2h_bytes_per_s, "come from the GPU", point);
-        break;
-    case CEILING_COPY_BOTH:
-        append_copies(out, calibration->both_bytes_per_s, "go each way at once", point);
-        break;
-    case CEILING_STAGING:
-        append_copies(out, ceiling_pageable_bytes(point, calibration),
-                      "of pageable memory go through the staging buffers of a process", point);
-        if (ceiling_pageable_bytes(point, calibration) < calibration->pageable_bytes_per_s)
-            text_append(out, "; %u threads would do %.3g GB/s: more get in each other's way",
-                        calibration->pageable_workers, calibration->pageable_bytes_per_s / 1e9);
-        else if (calibration->pageable_workers == 0 && point->threads > 2)
-            text_append(out, "; many threads may reach only half of it; this calibration did not "
-                             "measure that");
-        break;
-    case CEILING_BLOCKED_COPIES:
-        text_append(out,
-                    "a pageable copy that waits for its stream holds up the other copies of its "
-                    "process");
-        break;
-    case CEILING_ARITHMETIC:
-        text_append(out, "%s",
-                    point->work.workload == WORKLOAD_DESCRIBED
-                        ? "the GPU is busy with the iteration's kernels and device copies: many of "
-                          "them at once, without the rest of it, run no faster"
-                        : "the GPU is busy with the kernels' own computing: the same work in grids "
-                          "that fill it runs no faster");
-        break;
-    case CEILING_CPUS:
-        text_append(out,
-                    "%u CPU%s for %u %s, and every iteration needs CPU time to launch, "
-                    "copy and wait",
-                    calibration->cpus, calibration->cpus == 1 ? "" : "s", ceiling_threads(point),
-                    ceiling_polls(point) ? "threads" : "workers");
-        break;
-    case CEILING_THREAD_CAP:
-        text_append(out,
-                    "the active thread percentage leaves the processes too few multiprocessors");
-        break;
-    case CEILING_HOST_COPIES:
-        append_shared_copies(out, point, calibration);
-        break;
-    case CEILING_HOST_LAUNCH:
-        text_append(out, "all GPUs together take ");
-        append_count(out, point->work.kernels / ceiling_host_launch_s(point, calibration));
-        text_append(
-            out,
-            " kernels/s, less than that many times one GPU's: they share the host's CPUs and "
-            "driver; an iteration launches %u",
-            point->work.kernels);
-        break;
-    case CEILING_KINDS:
-        text_append(out, "no figure of the calibration shows it");
-        break;
-    }
+    if (reasons[kind].append)
+        reasons[kind].append(out, point, calibration);
+    else
+        text_append(out, "%s", reasons[kind].text);
     if (ceiling_gpus(point) > 1 && is_of_a_gpu(kind))
         text_append(out, "; so on each of %u GPUs", ceiling_gpus(point));
 }
