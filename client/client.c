@@ -12,10 +12,6 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* What mpsweep_end_or_hold() and mpsweep_stop_requested() return where nothing more follows in this
- * layout, but another one may. */
-#define LAYOUT_ENDS 2
-
 /* CLIENT_NOTE: the lengths of its name and of nothing, its type, its name. */
 __asm__(".pushsection .note.mpsweep, \"a\", %note\n"
         ".balign 4\n"
@@ -402,7 +398,7 @@ static bool has_started(const struct mpsweep *handle)
 /* At the stop, once it has published. */
 static int try_no_more(struct mpsweep *handle)
 {
-    return client_try_hold(handle) ? -1 : 0;
+    return client_try_hold(handle) ? MPSWEEP_NOT_YET : MPSWEEP_OVER;
 }
 
 /* Not while it runs: what there is to do without waiting. */
@@ -414,20 +410,20 @@ static int try_other(struct mpsweep *handle)
             return held;
     }
     if (handle->phase == PHASE_OPEN && !report_ready(handle))
-        return 0;
+        return MPSWEEP_OVER;
     if (stopped(handle)) {
         publish(handle);
         return try_no_more(handle);
     }
     if (handle->phase == PHASE_FINISHED || !has_started(handle))
-        return -1;
+        return MPSWEEP_NOT_YET;
     return get_released(handle) ? mpsweep_try_begin(handle) : try_no_more(handle);
 }
 
 EXPORT int mpsweep_try_begin(struct mpsweep *handle)
 {
     if (!handle)
-        return 1;
+        return MPSWEEP_GO_ON;
     if (handle->phase != PHASE_RUNNING)
         return try_other(handle);
     if (stopped(handle)) {
@@ -435,16 +431,16 @@ EXPORT int mpsweep_try_begin(struct mpsweep *handle)
         return try_no_more(handle);
     }
     if (handle->open_loop && !start_has_come(handle))
-        return -1;
+        return MPSWEEP_NOT_YET;
     return begin_at(handle);
 }
 
 int client_end_answered(struct mpsweep *handle, uint64_t first_byte_ns, uint64_t last_byte_ns)
 {
     if (!handle)
-        return 1;
+        return MPSWEEP_GO_ON;
     if (handle->phase != PHASE_RUNNING)
-        return handle->phase != PHASE_OVER;
+        return handle->phase == PHASE_OVER ? MPSWEEP_OVER : MPSWEEP_GO_ON;
     if (handle->begin_ns) {
         const struct iteration_times times = {
             .begin_ns = handle->begin_ns, .first_byte_ns = first_byte_ns, .end_ns = last_byte_ns};
@@ -454,19 +450,19 @@ int client_end_answered(struct mpsweep *handle, uint64_t first_byte_ns, uint64_t
     }
     if (stopped(handle)) {
         publish(handle);
-        return handle->phase == PHASE_SERVED ? LAYOUT_ENDS : 0;
+        return handle->phase == PHASE_SERVED ? MPSWEEP_LAYOUT_OVER : MPSWEEP_OVER;
     }
     if (recorder_has_finished(&handle->recorder)) {
         end_recording(handle);
         handle->phase = PHASE_FINISHED;
-        return advance(handle, SHM_STATE_FINISHED) ? LAYOUT_ENDS : 0;
+        return advance(handle, SHM_STATE_FINISHED) ? MPSWEEP_LAYOUT_OVER : MPSWEEP_OVER;
     }
-    return 1;
+    return MPSWEEP_GO_ON;
 }
 
 EXPORT int mpsweep_end(struct mpsweep *handle)
 {
-    return mpsweep_end_or_hold(handle) != 0;
+    return mpsweep_end_or_hold(handle) == MPSWEEP_OVER ? MPSWEEP_OVER : MPSWEEP_GO_ON;
 }
 
 EXPORT int mpsweep_end_or_hold(struct mpsweep *handle)
@@ -530,7 +526,7 @@ EXPORT int mpsweep_stop_requested(const struct mpsweep *handle)
     if (!handle)
         return 0;
     if (handle->phase < PHASE_SERVED && handle->begin_ns && stopped(handle))
-        return stopped_for_good(handle) ? 1 : LAYOUT_ENDS;
+        return stopped_for_good(handle) ? 1 : MPSWEEP_LAYOUT_OVER;
     if (handle->phase < PHASE_SERVED)
         return stopped_for_good(handle);
     return handle->phase == PHASE_OVER || client_is_dismissed(handle);

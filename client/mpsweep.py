@@ -32,6 +32,8 @@ __all__ = ["Worker", "worker", "workers", "is_measured", "ready", "iteration", "
 
 _ABI = 1
 _NEXT_THREAD = -1
+# As in mpsweep/client.h: what its functions return.
+_NOT_YET, _OVER, _GO_ON, _LAYOUT_OVER = -1, 0, 1, 2
 _functions = None
 _functions_lock = threading.Lock()
 _local = threading.local()
@@ -176,9 +178,9 @@ class Worker:
         if self._handle is None:
             return True
         begun = self._try_begin(self._argument)
-        if begun > 0:
+        if begun == _GO_ON:
             return True
-        if begun < 0 and self._functions.begin(self._argument):
+        if begun == _NOT_YET and self._functions.begin(self._argument):
             return True
         self._over = True
         return False
@@ -188,24 +190,24 @@ class Worker:
         if self._handle is None:
             return True
         begun = self._try_begin(self._argument)
-        if begun == 0:
+        if begun == _OVER:
             self._over = True
-        return None if begun < 0 else bool(begun)
+        return None if begun == _NOT_YET else bool(begun)
 
     def end(self):
         """Ends it. False as in begin()."""
         if self._handle is not None:
             answer = self._end(self._argument)
-            if answer != 1:
+            if answer != _GO_ON:
                 self._note_end(answer)
         return not self._over
 
     def _note_end(self, answer):
-        self._held = answer == 2
-        self._over = answer == 0
+        self._held = answer == _LAYOUT_OVER
+        self._over = answer == _OVER
 
     def __enter__(self):
-        if self._handle is not None and self._try_begin(self._argument) <= 0:
+        if self._handle is not None and self._try_begin(self._argument) != _GO_ON:
             self.begin()
         return self
 
@@ -216,7 +218,7 @@ class Worker:
             self._functions.cancel(self._argument)
         else:
             answer = self._end(self._argument)
-            if answer != 1:
+            if answer != _GO_ON:
                 self._note_end(answer)
 
     async def __aenter__(self):
@@ -240,7 +242,7 @@ class Worker:
         """Looks now: for loops that do not begin iterations all the time. Within an iteration it is
         about this layout, else about all."""
         answer = self._functions.stop_requested(self._argument) if self._handle else 0
-        if answer == 1:
+        if answer and answer != _LAYOUT_OVER:
             self._over = True
         return self._over or answer != 0
 

@@ -97,9 +97,9 @@ static enum status begin_requests(struct traffic *traffic, unsigned *left)
         bool rests = stream->rests_until_ns > now_ns && !mpsweep_stop_requested(stream->handle);
         if (!stream->busy && !stream->over && !rests) {
             int begun = mpsweep_try_begin(stream->handle);
-            stream->over = begun == 0;
-            stream->busy = begun > 0;
-            if (begun > 0) {
+            stream->over = begun == MPSWEEP_OVER;
+            stream->busy = begun == MPSWEEP_GO_ON;
+            if (stream->busy) {
                 exchange_begin(&stream->exchange);
                 code = curl_multi_add_handle(traffic->multi, stream->exchange.easy);
             }

@@ -68,10 +68,12 @@ static int go_on(struct stream *stream)
     if (stream->ends_ns)
         return 1;
     /* Without mpsweep this would run for ever. */
-    int begun = !stream->worker && stream->served == 100 ? 0 : mpsweep_try_begin(stream->worker);
-    if (begun > 0)
+    if (!stream->worker && stream->served == 100)
+        return 0;
+    int begun = mpsweep_try_begin(stream->worker);
+    if (begun == MPSWEEP_GO_ON)
         stream->ends_ns = now_ns() + work_us * 1000LL;
-    return begun != 0;
+    return begun != MPSWEEP_OVER;
 }
 
 static void *serve(void *argument)

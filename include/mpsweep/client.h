@@ -19,10 +19,10 @@
  *     for each stream: mpsweep_ready(handle);            the last one waits for the common start
  *     until all are over, for each stream that is free:
  *         switch (mpsweep_try_begin(handle)) {
- *             1: ... enqueue one iteration ...            not free until it has ended on the GPU:
- *                                                         then mpsweep_end(handle)
- *             0: ... this one is over ...
- *            -1: ... nothing to begin now ...
+ *         case MPSWEEP_GO_ON:   ... enqueue one iteration ...   not free until it has ended on the
+ *                                                               GPU: then mpsweep_end(handle)
+ *         case MPSWEEP_OVER:    ... this one is over ...
+ *         case MPSWEEP_NOT_YET: ... nothing to begin now ...
  *         }
  *     for each stream: mpsweep_close(handle);
  *
@@ -59,6 +59,15 @@ struct mpsweep;
  * the first one of a thread that has opened none. */
 #define MPSWEEP_NEXT_THREAD (-1)
 
+/* What mpsweep_ready(), mpsweep_begin(), mpsweep_end() and those like them return: in C it is true
+ * as long as there is something to do. The values are part of the ABI. */
+enum {
+    MPSWEEP_NOT_YET = -1,   /* mpsweep_try_begin() alone: nothing to begin now */
+    MPSWEEP_OVER = 0,       /* enough was measured, or the handle has failed: the program ends */
+    MPSWEEP_GO_ON = 1,      /* there is an iteration to run */
+    MPSWEEP_LAYOUT_OVER = 2 /* nothing more in this layout; another one may follow */
+};
+
 /* The ABI of the library that was found. */
 unsigned mpsweep_client_abi(void);
 
@@ -80,37 +89,40 @@ static inline struct mpsweep *mpsweep_open(int number)
  * To be called when the thread could serve: models are loaded, the GPU has been used (which
  * is how mpsweep proves that the process runs over MPS or not), what is slow the first time has
  * been done. Waits for all threads of all processes, and for the common start; with several streams
- * the last handle of a thread does, and the others return at once. Returns 1 to begin, 0 if there
- * is nothing to do any more. Without it the first mpsweep_begin() or mpsweep_try_begin() reports
- * this. Once is enough; between two layouts it waits for the next one, as mpsweep_begin() does.
+ * the last handle of a thread does, and the others return at once. Returns MPSWEEP_GO_ON, or
+ * MPSWEEP_OVER if there is nothing to do any more. Without it the first mpsweep_begin() or
+ * mpsweep_try_begin() reports this. Once is enough; between two layouts it waits for the next one,
+ * as mpsweep_begin() does.
  */
 int mpsweep_ready(struct mpsweep *handle);
 
 /*
- * Begins an iteration; with --rate it waits for the planned start. Returns 1 to run one, 0 when
- * enough was measured and the program is to end. A program that goes on is sent SIGTERM. Where
- * mpsweep lets the program serve another layout, it waits between the two: nothing may be at work
- * on the GPU then.
+ * Begins an iteration; with --rate it waits for the planned start. Returns MPSWEEP_GO_ON to run
+ * one, MPSWEEP_OVER when enough was measured and the program is to end. A program that goes on is
+ * sent SIGTERM. Where mpsweep lets the program serve another layout, it waits between the two:
+ * nothing may be at work on the GPU then.
  */
 int mpsweep_begin(struct mpsweep *handle);
 
-/* The same without waiting: -1 where mpsweep_begin() would, before the common start, before the
- * planned one, between two layouts, and with --iterations after the last one. For threads that poll
- * several handles, and for bindings that hold a lock. */
+/* The same without waiting: MPSWEEP_NOT_YET where mpsweep_begin() would wait, before the common
+ * start, before the planned one, between two layouts, and with --iterations after the last one. For
+ * threads that poll several handles, and for bindings that hold a lock. */
 int mpsweep_try_begin(struct mpsweep *handle);
 
-/* Ends the iteration, which counts. Returns 1 if there are to be more, 0 as mpsweep_begin(). */
+/* Ends the iteration, which counts. Returns MPSWEEP_GO_ON if there are to be more, in this layout
+ * or another, MPSWEEP_OVER as mpsweep_begin(). */
 int mpsweep_end(struct mpsweep *handle);
 
-/* The same for bindings: 2 where more follow in another layout only, if at all, so that
- * mpsweep_ready(), which waits for that, can come before a loop enters its body. */
+/* The same for bindings: MPSWEEP_LAYOUT_OVER where more follow in another layout only, if at all,
+ * so that mpsweep_ready(), which waits for that, can come before a loop enters its body. */
 int mpsweep_end_or_hold(struct mpsweep *handle);
 
 /* Ends the iteration, which does not count, as after an exception. */
 void mpsweep_cancel(struct mpsweep *handle);
 
 /* Whether enough was measured, in all layouts: for loops that do not begin iterations all the time.
- * Within an iteration also, as 2, whether enough was measured in this layout. */
+ * Returns 1 or 0; within an iteration MPSWEEP_LAYOUT_OVER where enough was measured in this layout,
+ * and another one may follow. */
 int mpsweep_stop_requested(const struct mpsweep *handle);
 
 /* Something went wrong: the layout gets no number, and mpsweep shows the text: one line of

@@ -119,10 +119,10 @@ static int misbehave_between(int answer)
 {
     if (is("outlived"))
         raise(SIGKILL);
-    served += answer == 2;
-    if (answer == 2 && is("not-back"))
+    served += answer == MPSWEEP_LAYOUT_OVER;
+    if (answer == MPSWEEP_LAYOUT_OVER && is("not-back"))
         pause_for_ever();
-    return answer != 2 || !is("leave");
+    return answer != MPSWEEP_LAYOUT_OVER || !is("leave");
 }
 
 /* Of three processes the last one crashes while it is held, when the first signals that the next
@@ -184,7 +184,7 @@ static void *poll_streams(int thread, int streams)
                 continue;
             at_work[i] = mpsweep_try_begin(workers[i]);
             answer |= at_work[i];
-            at_work[i] = at_work[i] > 0;
+            at_work[i] = at_work[i] == MPSWEEP_GO_ON;
             if (i == 1 && at_work[i])
                 misbehave_within(workers[i], done++);
         }
