@@ -68,16 +68,19 @@ enum {
     MPSWEEP_LAYOUT_OVER = 2 /* nothing more in this layout; another one may follow */
 };
 
-/* The ABI of the library that was found. */
+/* Returns the ABI of the library that was found. Any thread may call it at any time. */
 unsigned mpsweep_client_abi(void);
 
-/* Use mpsweep_open(), which passes the ABI that the program was compiled for. */
+/* As mpsweep_open(), which programs call: it passes the ABI that the program was compiled for. With
+ * an ABI that is not the library's the handle cannot be had. */
 struct mpsweep *mpsweep_open_abi(unsigned abi, int number);
 
 /*
- * Opens handle number thread * MPSWEEP_STREAMS + stream, both counted from 0. NULL where mpsweep
- * has not started this program. If it has, and the handle cannot be had (opened twice, no such
- * number, another version), the reason is printed on standard error, mpsweep shows it, and NULL is
+ * Opens handle number thread * MPSWEEP_STREAMS + stream, both counted from 0, or
+ * MPSWEEP_NEXT_THREAD. Any thread may call it; the one that does calls all other functions for the
+ * handle, and mpsweep_close() frees it. Returns NULL where mpsweep has not started this program. If
+ * it has, and the handle cannot be had (opened twice, no such number, another version, no memory),
+ * the reason is printed on standard error, mpsweep shows it, the layout gets no number, and NULL is
  * returned.
  */
 static inline struct mpsweep *mpsweep_open(int number)
@@ -86,21 +89,23 @@ static inline struct mpsweep *mpsweep_open(int number)
 }
 
 /*
- * To be called when the thread could serve: models are loaded, the GPU has been used (which
- * is how mpsweep proves that the process runs over MPS or not), what is slow the first time has
- * been done. Waits for all threads of all processes, and for the common start; with several streams
- * the last handle of a thread does, and the others return at once. Returns MPSWEEP_GO_ON, or
- * MPSWEEP_OVER if there is nothing to do any more. Without it the first mpsweep_begin() or
- * mpsweep_try_begin() reports this. Once is enough; between two layouts it waits for the next one,
- * as mpsweep_begin() does.
+ * To be called after mpsweep_open(), when the thread could serve: models are loaded, the GPU has
+ * been used (which is how mpsweep proves that the process runs over MPS or not), what is slow the
+ * first time has been done. Waits for all threads of all processes, and for the common start; with
+ * several streams the last handle of a thread does, and the others return at once. Returns
+ * MPSWEEP_GO_ON, or MPSWEEP_OVER if there is nothing to do any more. Without it the first
+ * mpsweep_begin() or mpsweep_try_begin() reports this. Once is enough; between two layouts it waits
+ * for the next one, as mpsweep_begin() does. Of NULL it returns MPSWEEP_GO_ON at once, as the next
+ * four functions do.
  */
 int mpsweep_ready(struct mpsweep *handle);
 
 /*
  * Begins an iteration; with --rate it waits for the planned start. Returns MPSWEEP_GO_ON to run
  * one, MPSWEEP_OVER when enough was measured and the program is to end. A program that goes on is
- * sent SIGTERM. Where mpsweep lets the program serve another layout, it waits between the two:
- * nothing may be at work on the GPU then.
+ * sent SIGTERM a second later. Each begin that returns MPSWEEP_GO_ON is followed by one
+ * mpsweep_end(), mpsweep_end_or_hold() or mpsweep_cancel(). Where mpsweep lets the program serve
+ * another layout, it waits between the two: nothing may be at work on the GPU then.
  */
 int mpsweep_begin(struct mpsweep *handle);
 
@@ -117,26 +122,33 @@ int mpsweep_end(struct mpsweep *handle);
  * so that mpsweep_ready(), which waits for that, can come before a loop enters its body. */
 int mpsweep_end_or_hold(struct mpsweep *handle);
 
-/* Ends the iteration, which does not count, as after an exception. */
+/* Ends the iteration, which does not count, as after an exception. Without one, or of NULL, it does
+ * nothing. */
 void mpsweep_cancel(struct mpsweep *handle);
 
 /* Whether enough was measured, in all layouts: for loops that do not begin iterations all the time.
  * Returns 1 or 0; within an iteration MPSWEEP_LAYOUT_OVER where enough was measured in this layout,
- * and another one may follow. */
+ * and another one may follow. 0 of NULL. */
 int mpsweep_stop_requested(const struct mpsweep *handle);
 
-/* Something went wrong: the layout gets no number, and mpsweep shows the text: one line of
- * printable ASCII; other bytes become '?'. */
+/*
+ * Something went wrong: the layout gets no number, and the handle is over. mpsweep shows the text,
+ * which is copied: one line of printable ASCII, in which other bytes become '?', with "failed in
+ * thread N: " before it, or "failed in thread N, stream S: ". All of that is cut off at 255 bytes.
+ * The first failure of a handle counts. text may be NULL; of a handle that is NULL nothing is done.
+ */
 void mpsweep_fail(struct mpsweep *handle, const char *text);
 
-/* The same if a result is not good. Returns good. */
+/* The same if good is 0: a result is wrong. Returns good, also of NULL. */
 int mpsweep_check(struct mpsweep *handle, int good, const char *text);
 
-/* Binds the calling thread to the CPUs that mpsweep planned for it (--bind); the process as a whole
- * is bound to those of all its threads already. Returns 0 or an errno. */
+/* Binds the calling thread, which is to be the handle's, to the CPUs that mpsweep planned for it
+ * (--bind), now and in each layout that follows; the process as a whole is bound to those of all
+ * its threads already. Returns 0, also of NULL, or an errno. */
 int mpsweep_bind(struct mpsweep *handle);
 
-/* The last call for a handle; before mpsweep has asked to stop, it is a failure. */
+/* The last call for a handle, which it frees; before mpsweep has asked to stop, it is a failure.
+ * With --iterations it waits until all others have done theirs. Of NULL it does nothing. */
 void mpsweep_close(struct mpsweep *handle);
 
 #ifdef __cplusplus

@@ -86,7 +86,7 @@ struct mpsweep_description {
     uint32_t capabilities; /* the bits above */
     const char *name;      /* up to 63 printable ASCII characters, not empty; shown in results */
     const char *version;   /* the same, of the plug-in itself, as "1.2"; NULL: none */
-    const char *error;     /* where describe fails: why, one line */
+    const char *error;     /* where describe fails: why, one line of up to 159 characters */
 };
 
 struct mpsweep_worker;
@@ -96,7 +96,8 @@ struct mpsweep_worker;
 struct mpsweep_host {
     uint32_t size;
 
-    /* One line for the user, on mpsweep's standard error; printf's format. Not within iterate. */
+    /* One line for the user, on mpsweep's standard error; printf's format, up to 511 characters;
+     * what is not printable ASCII becomes '?'. Not within iterate. */
     void (*log)(const struct mpsweep_worker *worker, const char *format, ...);
 
     /* Reports why a callback fails, which then returns non-zero; printf's format, one line, up to
@@ -108,8 +109,9 @@ struct mpsweep_host {
     int (*fail)(const struct mpsweep_worker *worker, int cuda_error, const char *format, ...);
 
     /* The entry point of the CUDA driver that mpsweep itself uses, by its exported name, such as
-     * "cuMemcpyHtoDAsync_v2"; NULL if it has none. A plug-in may link with CUDA instead; with this
-     * it needs no toolkit, and runs on the emulated GPU, too. */
+     * "cuMemcpyHtoDAsync_v2"; NULL if it has none. It is valid until fini has returned. A plug-in
+     * may link with CUDA instead; with this it needs no toolkit, and runs on the emulated GPU, too.
+     */
     void *(*cuda_symbol)(const struct mpsweep_worker *worker, const char *name);
 };
 
@@ -131,13 +133,14 @@ struct mpsweep_workload {
     uint32_t abi;  /* MPSWEEP_WORKLOAD_ABI */
     uint32_t size; /* sizeof(struct mpsweep_workload) */
 
-    /* Required. What it is and can do with these options. Where they are wrong, it sets error and
-     * returns non-zero: the sweep does not begin. No GPU, no context; it comes before any init, in
-     * each process, and gives the same answer every time. */
+    /* Required. What it is and can do with these options, the text of --workload-options, ""
+     * without. Where they are wrong, it sets error and returns non-zero: the sweep does not begin.
+     * No GPU, no context; it comes before any init, in each process, and gives the same answer
+     * every time. */
     int (*describe)(const char *options, struct mpsweep_description *out);
 
-    /* Required. Makes an instance: memory, handles, plans, input. *instance, which may stay NULL,
-     * is handed to the other callbacks. May wait for the GPU. */
+    /* Required. Makes an instance: memory, handles, plans, input. *instance is the plug-in's own;
+     * it may stay NULL, and is handed to the other callbacks. May wait for the GPU. */
     int (*init)(const struct mpsweep_worker *worker, void **instance);
 
     /* Required. Enqueues one iteration on the worker's stream, and returns without waiting for it.
