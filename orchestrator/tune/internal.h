@@ -16,32 +16,33 @@
 #include "orchestrator/tune/search/search.h"
 #include "orchestrator/tune/space.h"
 
-/* What is known of a point beside its record. */
+/* What is known of a point of the plan beside its record. */
 struct tune_point {
     struct measurement *measurement; /* owned; NULL until it has one */
     enum tune_stage stage;           /* the last one in which it was measured */
-    double window_s;                 /* of the batch */
+    double window_s;                 /* that the last batch has asked for */
     size_t candidate;                /* of the search on all GPUs: tune_candidate_of_point() */
-    struct saturation search;        /* of its rate, where one is searched for */
     size_t on_one;                   /* of a point on all GPUs: the point with its layout on one */
+    struct saturation search;        /* of its rate, where one is searched for */
 };
 
 /* How the time is used. */
 struct tune_pace {
-    double budget_s;      /* INFINITY: none */
-    uint64_t deadline_ns; /* no window goes on beyond, and the session ends then: there is time
-                             left to end it and to write what was found; 0: none */
-    uint64_t warmup_ns;   /* of windows before the finals */
-    double stop_s;        /* the longest that workers were seen to take to stop */
-    double iteration_s;   /* mean time of an iteration where that is shortest; 0: not known */
-    double ending_s;      /* of processes; of a program the longest that was seen */
+    double budget_s; /* INFINITY: none */
+    /* No window goes on beyond, and the session ends then: there is time left to end it and to
+     * write what was found; 0: none. */
+    uint64_t deadline_ns;
+    uint64_t warmup_ns; /* of windows before the finals */
+    double stop_s;      /* the longest time that workers were seen to take to stop */
+    double iteration_s; /* mean time of an iteration where that is shortest; 0: not known */
+    double ending_s;    /* of processes, to end; of a program the longest that was seen */
     struct start_costs starts;
-    bool tried;         /* a start was made in this run, */
-    bool known;         /* and one was seen to get ready, in this run or an earlier one */
-    bool streams_known; /* what streams take, on processes that were there */
-    size_t unready;     /* a point that was not ready in time, or TUNE_NO_POINT, */
-    double unready_s;
-    bool unended; /* it was ready, but did not end */
+    bool tried;         /* this run has begun to start processes */
+    bool known;         /* a start was seen to get ready, in this run or an earlier one */
+    bool streams_known; /* what streams take was seen, on processes that were there */
+    size_t unready;     /* the last point that had no window in time, or TUNE_NO_POINT */
+    double unready_s;   /* how long it was waited for */
+    bool unended;       /* that point was ready, but did not end */
 };
 
 /* Where layouts are measured now. With one GPU the search stays in the first phase. */
@@ -51,7 +52,7 @@ enum tune_phase {
 };
 
 struct tune {
-    const char *program; /* as it was called */
+    const char *program; /* mpsweep, as it was called */
     /* Job, session, results and records as a sweep has them; the plan is the space's. */
     struct campaign campaign;
     struct tune_space space;
@@ -67,30 +68,31 @@ struct tune {
     size_t failed;       /* the last point whose failure was printed, or TUNE_NO_POINT */
     size_t crew_for;     /* the candidate for which the campaign's crew was started */
     uint64_t best_units; /* the highest rate that a layout was seen to hold; 0: none */
-    bool guided;         /* by a calibration, */
-    bool unguided;       /* which took longer than its share of the budget */
+    bool guided;         /* a calibration guides the search */
+    bool unguided;       /* none does, since it took longer than its share of the budget */
     bool late;           /* the budget was over before the search was */
-    bool interrupted;
-    json_t *record; /* of type tune, NULL until all is over */
+    bool interrupted;    /* a signal ended the search */
+    json_t *record;      /* of type tune; NULL until all is over */
     enum tune_phase phase;
-    /* Of several GPUs: */
-    struct bind_topology
-        *machine;              /* of all CPUs, while the session has those of one GPU; or NULL */
-    uint64_t cpus[BIND_WORDS]; /* all CPUs */
-    size_t *chosen;            /* the point of each candidate of the search on all of them */
-    size_t chosen_count,
-        chosen_layouts; /* the naive ones come last, behind the layouts to choose */
+    /* Of several GPUs. The topology and the mask of all CPUs are kept while the session has those
+     * of one GPU; machine is NULL else. */
+    struct bind_topology *machine;
+    uint64_t cpus[BIND_WORDS];
+    size_t *chosen;                      /* the point of each candidate on all GPUs */
+    size_t chosen_count;                 /* of candidates on all GPUs */
+    size_t chosen_layouts;               /* the first of them that may win; naive ones follow */
     struct tune_judgement judged_on_one; /* of the search on one */
 };
 
 /* -- measure.c -- */
 
-/* Measures a batch as far as there is time, writes the records, and notes them in the search. The
- * status is about the whole: STATUS_INTERRUPTED after a signal. */
+/* Measures a batch as far as there is time, writes the records, and notes them in the search.
+ * Returns STATUS_INTERRUPTED after a signal; a point that fails has a record, and does not fail the
+ * batch. */
 enum status tune_measure(struct tune *tune, const struct tune_batch *batch);
 
-/* Ends the workers that wait for the next batch, if there are any. The status of what was before is
- * returned, unless that fails. */
+/* Ends the workers that wait for the next batch, if there are any. Returns `status`, that of the
+ * step before, unless they cannot be ended. */
 enum status tune_dismiss(struct tune *tune, enum status status);
 
 /* -- observe.c -- */
@@ -111,13 +113,13 @@ void tune_take_over(struct tune *tune);
 
 /* -- gpus.c -- */
 
-/* With one GPU these do nothing. The session's topology, and the affinity of what is started,
- * become those of the first GPU's share of the CPUs, and again those of the machine. */
+/* Make the session's topology, and the affinity of what is started, those of the first GPU's share
+ * of the CPUs, and again those of the machine. With one GPU they do nothing. */
 enum status tune_share_begin(struct tune *tune);
 enum status tune_share_end(struct tune *tune);
 
-/* Seconds that the finals on all GPUs take longer than those on one would; 0 where there are no
- * such finals to come. */
+/* Returns the seconds that the finals on all GPUs take longer than those on one would; 0 where
+ * there are no such finals to come. */
 double tune_confirm_s(const struct tune *tune);
 
 /* Ends the search on one GPU, whose finals would begin with this batch, and begins the one among
@@ -128,50 +130,51 @@ enum status tune_confirm_begin(struct tune *tune, const struct tune_batch *final
 size_t tune_point_of_candidate(const struct tune *tune, size_t candidate);
 size_t tune_candidate_of_point(const struct tune *tune, size_t point);
 
-/* What was found, in points of the plan. */
+/* Judges what both searches have found, in points of the plan. */
 void tune_judge(const struct tune *tune, struct tune_judgement *out);
 
 /* -- tune.c -- */
 
-/* What the rate is searched for; permille 0: nothing is. */
+/* Returns the limit under which a rate is searched for; permille 0: none is. */
 const struct rate_goal *tune_goal(const struct tune *tune);
 
-/* Whether a point is known not to work. */
+/* Reports whether a point is known not to work. */
 bool tune_is_excluded(const struct tune *tune, size_t point);
 
 /* -- pace.c -- */
 
-/* Begins to count: the budget is from started_ns on, INFINITY for none. */
+/* Begins to count a budget from started_ns on; INFINITY: there is none. */
 void tune_pace_init(double budget_s, uint64_t started_ns, struct tune_pace *out);
 
-/* What measurements are expected to cost before any is made. */
+/* Returns what measurements are expected to cost before any is made. */
 struct tune_costs tune_pace_first_costs(void);
 
-/* Seconds until the last window must have ended; INFINITY without a budget. */
+/* Returns the seconds until the last window must have ended; INFINITY without a budget. */
 double tune_seconds_left(const struct tune *tune);
 
-/* The same for the search: without finals on all GPUs, and the end of workers that wait. */
+/* Returns the same for the search: less what finals on all GPUs, and the end of workers that wait,
+ * take. */
 double tune_seconds_left_for_search(const struct tune *tune);
 
-/* How long a window of the point is to be, for which the search asks for window_s: for some
- * iterations at least. */
+/* Returns how long a window of the point is to be, for which the search asks for window_s: long
+ * enough for some iterations. */
 double tune_pace_window_s(const struct tune *tune, const struct point *point, enum tune_stage stage,
                           double window_s);
 
-/* Whether a start of the point that is not ready after that many seconds hangs, as far as that can
- * be known. */
+/* Reports whether a start of the point that is not ready after that many seconds hangs, as far as
+ * that can be known. */
 bool tune_pace_hangs(const struct tune *tune, const struct point *point, double seconds);
 
-/* Limits of a window of the point that is to begin now, on workers that are to start for it or
- * wait. A look leaves the finals their time. False: there is no time for it. */
+/* Sets the limits of a window of the point that is to begin now, on workers that are to start for
+ * it or wait. A look leaves the finals their time. Returns false where there is no time for it. */
 bool tune_pace_limits(const struct tune *tune, const struct point *point, enum tune_stage stage,
                       bool starts, double window_s, struct round_limits *out);
 
-/* When a search of a rate must end: there is time for its last window, and a look leaves the finals
- * theirs. 0: never. */
+/* Returns when a search of a rate must end, a moment of the clock: there is time for its last
+ * window then, and a look leaves the finals theirs. 0: never. */
 uint64_t tune_pace_until_ns(const struct tune *tune, enum tune_stage stage, double window_s);
 
-/* Learns from a window of window_s that took `seconds`, its start included; from a start that took
+/* Learn from a window of window_s that took `seconds`, its start included; from a start that took
  * ready_s; and from how long it took to end workers, or processes of a program. */
 void tune_pace_learn(struct tune *tune, const struct point *point, enum tune_stage stage,
                      const struct round_result *round, double window_s, double seconds);
@@ -183,29 +186,30 @@ void tune_pace_learn_stop(struct tune_pace *pace, bool program, double seconds);
 /* Makes tune->record from what is known; STATUS_MEMORY is the only error. */
 enum status tune_make_record(struct tune *tune);
 
-/* The layouts that are as good; earlier versions had those of a tie. */
+/* Returns the array of the layouts that are as good, or NULL; earlier versions named it a tie. */
 const json_t *tune_record_equals(const json_t *record);
 
-/* Whether a record of an earlier run is about the same question, its search came to an end, and all
- * points that it names are in the plan. */
+/* Reports whether a record of an earlier run is about the same question, its search came to an end,
+ * and all points that it names are in the plan. */
 bool tune_record_answers(const struct tune *tune, const json_t *record);
 
 /* -- words.c -- */
 
-/* The words behind "mpsweep" of a sweep that measures this point, and of a tune that asks the same
- * with another budget, and continues the file; the caller frees them, NULL without memory. */
+/* Return the words behind "mpsweep" of a sweep that measures this point, and of a tune that asks
+ * the same with another budget, and continues the file; the caller frees them; NULL without memory.
+ */
 char *tune_sweep_words(const struct tune *tune, const struct point *point);
 char *tune_again_words(const struct tune *tune, double budget_s);
 
 /* -- report.c -- */
 
-/* A line of progress, unless quiet. */
+/* Prints a line of progress about a point that was measured, unless quiet. */
 void tune_print_point(struct tune *tune, size_t point, enum tune_stage stage);
 
-/* On standard output, in the format asked for. footer may be NULL. */
+/* Prints what was found on standard output, in the format asked for. footer may be NULL. */
 void tune_print(const struct tune *tune, const json_t *footer);
 
-/* The rate that was searched for, with its latency and the limit of that. */
+/* Writes the rate that was searched for, with its latency and the limit of that. */
 void tune_write_rate(const struct tune *tune, const json_t *winner, FILE *out);
 
 /* Returns a number as text, "-" of one that is not known. */
@@ -213,11 +217,12 @@ const char *tune_number_text(double value, char *out, size_t size);
 
 /* -- report_table.c -- */
 
+/* Prints the best layout, those that are as good, and the naive ones, a row each. */
 void tune_print_table(const struct tune *tune);
 
 /* -- report_none.c -- */
 
-/* Whether a limit excludes layouts that work. */
+/* Reports whether a limit excludes layouts that work. */
 bool tune_is_constrained(const struct tune *tune);
 
 /* Prints why no layout has a number that counts, one line. */
@@ -225,10 +230,11 @@ void tune_print_no_number(const struct tune *tune);
 
 /* -- closing.c -- */
 
-/* The end of the text: the best layout, the results file, and commands for what comes next. In
- * other formats only how to continue, on standard error. After tune_print(). */
+/* Prints the end of the text, after tune_print(): the best layout, the results file, and commands
+ * for what comes next; in other formats only how to continue, on standard error. */
 void tune_print_closing(const struct tune *tune);
 
-/* -- dry_run.c: what --dry-run prints -- */
+/* -- dry_run.c -- */
 
+/* Prints what --dry-run shows: the machine, the space, and what is measured first. */
 void tune_print_plan(struct tune *tune);
