@@ -23,7 +23,7 @@
 #include "device/cuda_abi.h"
 
 #define MPS_LINK_CLIENTS 48
-#define MPS_LINK_QUEUE_BUDGET 96 /* of a device: hardware queues of all its clients */
+#define MPS_LINK_QUEUE_BUDGET 128 /* of a device: hardware queues of its clients and the server */
 #define MPS_LINK_LINE_BYTES 512
 #define MPS_LINK_DEADLINE_MS 5000
 

@@ -95,23 +95,26 @@ static void attach(struct control *control, struct connection *connection, doubl
 
 static void make_context(struct control *control, struct connection *client)
 {
-    uint32_t used = client->queues;
+    uint32_t used = client->queues, of_server = client->queues;
     unsigned contexts = 0;
     cuda_result code = client->broken;
-    /* Each device has room of its own. */
+    /* Each device has room of its own. The server takes as many queues as one client
+     * (docs/mps.md). */
     for (size_t i = 0; i < CONTROL_CONNECTIONS; i++) {
         const struct connection *other = &control->connections[i];
         if (other == client || other->state != CONNECTION_CLIENT || !other->has_context ||
             other->device != client->device)
             continue;
         used += other->queues;
+        if (other->queues > of_server)
+            of_server = other->queues;
         contexts++;
     }
     if (code == CUDA_SUCCESS_ && control->server_fault)
         code = CUDA_MPS_SERVER_NOT_READY;
     else if (code == CUDA_SUCCESS_ && contexts >= MPS_LINK_CLIENTS)
         code = CUDA_MPS_MAX_CLIENTS_REACHED;
-    else if (code == CUDA_SUCCESS_ && used > MPS_LINK_QUEUE_BUDGET)
+    else if (code == CUDA_SUCCESS_ && used + of_server > MPS_LINK_QUEUE_BUDGET)
         code = CUDA_OUT_OF_MEMORY;
     if (code != CUDA_SUCCESS_) {
         refuse(control, client, 1, code);

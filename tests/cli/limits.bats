@@ -33,30 +33,30 @@ write_limits() {
   # connections clients queues refused with
   grep -qE '^ +1 +48 +48  .*CUDA_ERROR_MPS_MAX_CLIENTS_REACHED \(808\)$' out
   grep -qE '^ +2 +48 +96  .*CUDA_ERROR_MPS_MAX_CLIENTS_REACHED \(808\)$' out
-  grep -qE '^ +4 +24 +96  .*CUDA_ERROR_OUT_OF_MEMORY \(2\)$' out
-  grep -qE '^ +8 +12 +96  .*CUDA_ERROR_OUT_OF_MEMORY \(2\)$' out
-  grep -qE '^ +16 +6 +96  .*CUDA_ERROR_OUT_OF_MEMORY \(2\)$' out
+  grep -qE '^ +4 +31 +124  .*CUDA_ERROR_OUT_OF_MEMORY \(2\)$' out
+  grep -qE '^ +8 +15 +120  .*CUDA_ERROR_OUT_OF_MEMORY \(2\)$' out
+  grep -qE '^ +16 +7 +112  .*CUDA_ERROR_OUT_OF_MEMORY \(2\)$' out
   grep -qE '^ +32 +3 +96  .*CUDA_ERROR_OUT_OF_MEMORY \(2\)$' out
-  grep -qE '^48 clients, 96 queues \(found 20' out
+  grep -qE '^48 clients, 124 queues \(found 20' out
   grep -qxF "kept in $WORK/$KEPT" out
   jq -e '.schema == 1 and (.limits | length) == 1 and
     ([.limits[0].rows[] | [.connections, .clients, .refused]] ==
-      [[1,48,808],[2,48,808],[4,24,2],[8,12,2],[16,6,2],[32,3,2]])' $KEPT
+      [[1,48,808],[2,48,808],[4,31,2],[8,15,2],[16,7,2],[32,3,2]])' $KEPT
   [ "$(find cache -type f)" = $KEPT ]
   # From here on the doctor knows.
   expect 0 "$MPSWEEP" doctor --device emulated
-  grep -qE '^ok +MPS limits: 48 clients, 96 queues \(found 20' out
+  grep -qE '^ok +MPS limits: 48 clients, 124 queues \(found 20' out
 
-  expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l processes+mps:2,16 -l hybrid:12x1 -c 8 -o known.jsonl
+  expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l processes+mps:2,16 -l hybrid:15x1 -c 8 -o known.jsonl
   grep -q '^mpsweep: 1 of 3 points left out: .*--limits ignore' err
   grep -q '^\[2/2\]' err
   points 'map(outcome) == ["measured", "infeasible", "measured"] and (.[1] |
-    (.error | test("^this GPU and driver allow 12 MPS clients with 8 connections each \\(found by .mpsweep doctor --limits. on 20[0-9-]+\\)$"))
+    (.error | test("^this GPU and driver allow 15 MPS clients with 8 connections each \\(found by .mpsweep doctor --limits. on 20[0-9-]+\\)$"))
     and .cuda_error == 2 and .seconds == 0 and has("limits_found"))' known.jsonl
-  grep -qE '^processes\+mps +16×1 .*infeasible: this GPU and driver allow 12 MPS clients' out
+  grep -qE '^processes\+mps +16×1 .*infeasible: this GPU and driver allow 15 MPS clients' out
 
   # Asked to try, it gets the driver's own refusal.
-  expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l processes+mps:2,16 -l hybrid:12x1 -c 8 --limits ignore \
+  expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l processes+mps:2,16 -l hybrid:15x1 -c 8 --limits ignore \
     -o tried.jsonl
   absent 'left out' err
   points 'map(outcome) == ["measured", "infeasible", "measured"] and (.[1] |
@@ -138,7 +138,7 @@ write_limits() {
 @test "no place for the file: the limits are shown, and a line reports it" {
   (unset HOME XDG_CACHE_HOME && expect 1 "${FIND[@]}")
   says 'the limits are not kept: neither XDG_CACHE_HOME nor HOME names a folder'
-  grep -qE '^48 clients, 96 queues' out
+  grep -qE '^48 clients, 124 queues' out
   echo file >blocked
   XDG_CACHE_HOME=$WORK/blocked expect 1 "${FIND[@]}"
   says "the limits are not kept: cannot make the folder '$WORK/blocked.*': "
