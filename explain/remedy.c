@@ -7,10 +7,8 @@
 #include "explain/binding.h"
 #include "explain/internal.h"
 #include "explain/predict.h"
+#include "job/queues.h"
 
-/* As `mpsweep doctor --limits` found them on an H200: 48 clients with 2 queues, 3 with 32. */
-#define CLIENTS_USUAL 48
-#define QUEUES_USUAL 96
 #define THREADS_MOST 128
 #define STREAMS_MOST 256
 
@@ -66,15 +64,15 @@ struct budget {
 static struct budget budget_of(const struct remedy_limits *limits)
 {
     return (struct budget){
-        .clients = limits && limits->clients ? limits->clients : CLIENTS_USUAL,
-        .queues = limits && limits->queues ? limits->queues : QUEUES_USUAL,
+        .clients = limits && limits->clients ? limits->clients : MPS_CLIENTS_USUAL,
+        .queues = limits && limits->queues ? limits->queues : MPS_QUEUES_USUAL,
     };
 }
 
 static bool fits(const struct explain_point *point, const struct budget *budget)
 {
     return !point->mps || (point->processes <= budget->clients &&
-                           point->processes * point->connections <= budget->queues);
+                           mps_queues_fit(point->processes, point->connections, budget->queues));
 }
 
 /* Queues enough for all streams, or as many as are allowed. */

@@ -7,8 +7,8 @@
 #include "explain/ceilings.h"
 #include "job/options.h"
 
-/* How many MPS clients a GPU allows, and how many hardware queues they may have together; 0: not
- * known, and then no more are proposed than an H200 allows. */
+/* How many MPS clients a GPU allows, and how many hardware queues it has for them and the server;
+ * 0: not known, and then no more are proposed than an H200 allows. */
 struct remedy_limits {
     unsigned clients, queues;
 };

@@ -1,6 +1,7 @@
 /* Remedies in words: for the command line, for people and for JSON. */
 #include "common/text.h"
 #include "explain/internal.h"
+#include "job/queues.h"
 
 static unsigned streams_of(const struct explain_point *point)
 {

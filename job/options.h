@@ -359,12 +359,6 @@ enum layout_kind layout_of(unsigned processes, unsigned threads, bool over_mps);
 const char *layout_text(enum layout_kind kind, unsigned processes, unsigned threads,
                         char out[LAYOUT_TEXT_BYTES]);
 
-/* Hardware queues that the driver gives a process by default, and an MPS client, and the most that
- * it gives (CUDA programming guide, and the MPS guide for clients). */
-#define QUEUES_OF_PROCESS 8
-#define QUEUES_OF_CLIENT 2
-#define QUEUES_MOST 32
-
 /* Sets every option to its default. */
 enum status options_init(struct options *out);
 void options_release(struct options *options);

@@ -1,6 +1,7 @@
 #include "job/options.h"
 
 #include "job/point.h"
+#include "job/queues.h"
 
 #define WHAT "What is measured"
 #define WORK "The workload"

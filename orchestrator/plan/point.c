@@ -1,6 +1,7 @@
 #include "orchestrator/plan/point.h"
 
 #include "common/clock.h"
+#include "job/queues.h"
 
 bool point_over_mps(const struct point *point)
 {

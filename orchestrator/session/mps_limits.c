@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "device/cuda_abi.h"
+#include "job/queues.h"
 
 #define DATE_LENGTH 10 /* of an ISO 8601 time */
 
@@ -25,7 +26,7 @@ unsigned mps_limits_queue_budget(const struct mps_limits *limits)
 {
     unsigned most = 0;
     for (unsigned i = 0; i < limits->count; i++) {
-        unsigned queues = limits->rows[i].clients * limits->rows[i].connections;
+        unsigned queues = mps_queues(limits->rows[i].clients, limits->rows[i].connections);
         most = queues > most ? queues : most;
     }
     return most;

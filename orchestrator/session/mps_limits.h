@@ -41,7 +41,7 @@ struct mps_limits {
 /* Most clients at any number of connections; bounded is false where none was refused there. */
 unsigned mps_limits_client_cap(const struct mps_limits *limits, bool *bounded);
 
-/* Most clients × connections that worked. */
+/* Most hardware queues of clients and server together that worked (job/queues.h). */
 unsigned mps_limits_queue_budget(const struct mps_limits *limits);
 
 /* The row that bounds a point: the nearest of no more connections than the point's, since further
@@ -59,7 +59,7 @@ bool mps_limits_refused(int cuda_error, const char *error);
 const char *mps_limits_why(const struct mps_limits *limits, const struct mps_limits_row *row,
                            const struct point *point, char *text, size_t size);
 
-/* "48 clients, 96 queues (found 2026-11-21)". Returns text. */
+/* "48 clients, 128 queues (found 2026-11-21)". Returns text. */
 const char *mps_limits_summary(const struct mps_limits *limits, char *text, size_t size);
 
 /* -- this run -- */

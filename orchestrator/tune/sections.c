@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/text.h"
+#include "job/queues.h"
 #include "orchestrator/plan/settings.h"
 
 /* More than job files and the command line can give. */

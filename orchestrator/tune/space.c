@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "job/options.h"
+#include "job/queues.h"
 #include "common/text.h"
 #include "orchestrator/plan/settings.h"
 #include "orchestrator/tune/sections.h"
@@ -17,9 +18,6 @@
 #define PROCESSES_PER_CPU 4
 #define PROCESSES_LEAST 8
 #define PROCESSES_MOST 64
-
-/* MPS clients that an H200 allows, where nothing is known. */
-#define CLIENTS 48
 
 static unsigned clamp(unsigned value, unsigned least, unsigned most)
 {
@@ -63,7 +61,7 @@ static struct tune_bounds find_bounds(const struct options *options,
     struct tune_bounds bounds = {
         .threads = clamp(THREADS_PER_CPU * cpus, THREADS_LEAST, THREADS_MOST),
         .processes = clamp(PROCESSES_PER_CPU * cpus, PROCESSES_LEAST, PROCESSES_MOST),
-        .clients = machine->clients ? machine->clients : CLIENTS,
+        .clients = machine->clients ? machine->clients : MPS_CLIENTS_USUAL,
         .room = LAYOUT_MOST_WORKERS / gpus_of(options, machine) / streams,
         .cpus = cpus,
         .asleep = options->values[OPTION_MAX_CPUS].count &&
@@ -265,7 +263,7 @@ enum status tune_space_make(const struct job *job, const struct tune_machine *ma
     const struct options *options = &job->sections[0].options;
     struct tune_space space = {.gpus = gpus_of(options, machine),
                                .cpus = cpus_of_a_gpu(options, machine),
-                               .clients = machine->clients ? machine->clients : CLIENTS};
+                               .clients = machine->clients ? machine->clients : MPS_CLIENTS_USUAL};
     /* What the sections are about is the job's own. */
     space.job.command = job->command;
     space.job.workloads = job->workloads;

@@ -37,7 +37,7 @@ write_limits() {
   grep -qE '^ +8 +15 +120  .*CUDA_ERROR_OUT_OF_MEMORY \(2\)$' out
   grep -qE '^ +16 +7 +112  .*CUDA_ERROR_OUT_OF_MEMORY \(2\)$' out
   grep -qE '^ +32 +3 +96  .*CUDA_ERROR_OUT_OF_MEMORY \(2\)$' out
-  grep -qE '^48 clients, 124 queues \(found 20' out
+  grep -qE '^48 clients, 128 queues \(found 20' out
   grep -qxF "kept in $WORK/$KEPT" out
   jq -e '.schema == 1 and (.limits | length) == 1 and
     ([.limits[0].rows[] | [.connections, .clients, .refused]] ==
@@ -45,7 +45,7 @@ write_limits() {
   [ "$(find cache -type f)" = $KEPT ]
   # From here on the doctor knows.
   expect 0 "$MPSWEEP" doctor --device emulated
-  grep -qE '^ok +MPS limits: 48 clients, 124 queues \(found 20' out
+  grep -qE '^ok +MPS limits: 48 clients, 128 queues \(found 20' out
 
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l processes+mps:2,16 -l hybrid:15x1 -c 8 -o known.jsonl
   grep -q '^mpsweep: 1 of 3 points left out: .*--limits ignore' err
@@ -138,7 +138,7 @@ write_limits() {
 @test "no place for the file: the limits are shown, and a line reports it" {
   (unset HOME XDG_CACHE_HOME && expect 1 "${FIND[@]}")
   says 'the limits are not kept: neither XDG_CACHE_HOME nor HOME names a folder'
-  grep -qE '^48 clients, 124 queues' out
+  grep -qE '^48 clients, 128 queues' out
   echo file >blocked
   XDG_CACHE_HOME=$WORK/blocked expect 1 "${FIND[@]}"
   says "the limits are not kept: cannot make the folder '$WORK/blocked.*': "

@@ -1,13 +1,12 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "job/queues.h"
 #include "orchestrator/tune/search/internal.h"
 #include "statistics/statistics.h"
 
-/* The most hardware queues that H100s and H200s have for all MPS clients and the server, which
- * takes as many as one of them (docs/mps.md). What has more may be refused, and that takes as long
- * as a start; the chance that it is not. */
-#define QUEUES_USUAL 128
+/* What has more queues than GPUs usually have may be refused, and that takes as long as a start;
+ * the chance that it is not. */
 #define CHANCE_BEYOND 0.2
 
 /* Points that share processes, at most: each batch heeds what the last one showed. Of a start that
@@ -67,7 +66,7 @@ static double chance_to_fit(const struct tune_search *search, size_t point)
 {
     const struct tune_candidate *one = &search->candidates[point];
     bool beyond = one->axes[TUNE_AXIS_MPS] &&
-                  (one->processes + 1) * one->connections > QUEUES_USUAL &&
+                  !mps_queues_fit(one->processes, one->connections, MPS_QUEUES_USUAL) &&
                   !tune_has_room(search, one);
     double chance = beyond ? CHANCE_BEYOND : 1.0;
     if (search->rules.max_p99_us > 0.0)

@@ -8,6 +8,7 @@
 
 #include "explain/predict.h"
 #include "explain/remedy.h"
+#include "job/queues.h"
 #include "tests/unit/explain/h200.h"
 
 #define GRAPH .launch = LAUNCH_GRAPH
@@ -157,10 +158,10 @@ static void remedies_keep_to_the_limits(void **state)
     struct explain_point point = {.mps = true, .processes = 1, .threads = 16, .connections = 2};
     struct remedy remedy;
     point.work = h200.work;
-    remedy_find(&point, &h200, &(struct remedy_limits){.clients = 48, .queues = 8}, &remedy);
-    assert_true(remedy.point.processes * remedy.point.connections <= 8);
+    remedy_find(&point, &h200, &(struct remedy_limits){.clients = 48, .queues = 16}, &remedy);
+    assert_true(mps_queues_fit(remedy.point.processes, remedy.point.connections, 16));
     assert_string_equal(remedy.options, "--connections 8");
-    remedy_find(&point, &h200, &(struct remedy_limits){.clients = 1, .queues = 2}, &remedy);
+    remedy_find(&point, &h200, &(struct remedy_limits){.clients = 1, .queues = 4}, &remedy);
     assert_string_equal(remedy.options, "--launch graph");
     point.launch = LAUNCH_STREAM;
     point.processes = 4;

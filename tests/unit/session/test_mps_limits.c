@@ -18,7 +18,7 @@ static const struct mps_limits h200 = {
     .count = 4,
     .rows = {{1, 48, 808, "cuInit: CUDA_ERROR_MPS_MAX_CLIENTS_REACHED (808)"},
              {2, 48, 808, "cuInit: CUDA_ERROR_MPS_MAX_CLIENTS_REACHED (808)"},
-             {8, 12, 2, "cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY (2)"},
+             {8, 15, 2, "cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY (2)"},
              {32, 3, 46, "busy or unavailable"}},
 };
 
@@ -178,14 +178,14 @@ static void cap_and_budget(void **state)
     struct mps_limits wide = h200;
     assert_int_equal(mps_limits_client_cap(&h200, &bounded), 48);
     assert_true(bounded);
-    assert_int_equal(mps_limits_queue_budget(&h200), 96);
+    assert_int_equal(mps_limits_queue_budget(&h200), 128);
     assert_string_equal(mps_limits_summary(&h200, text, sizeof text),
-                        "48 clients, 96 queues (found 2026-11-21)");
+                        "48 clients, 128 queues (found 2026-11-21)");
     wide.rows[0] = (struct mps_limits_row){1, MPS_LIMITS_MOST_CLIENTS, 0, ""};
     assert_int_equal(mps_limits_client_cap(&wide, &bounded), MPS_LIMITS_MOST_CLIENTS);
     assert_false(bounded);
     assert_string_equal(mps_limits_summary(&wide, text, sizeof text),
-                        "at least 128 clients, 128 queues (found 2026-11-21)");
+                        "at least 128 clients, 129 queues (found 2026-11-21)");
 }
 
 static struct point a_point(enum layout_kind layout, unsigned processes, unsigned connections)
@@ -207,12 +207,12 @@ static void points_beyond_are_marked_and_no_others(void **state)
         {LAYOUT_PROCESSES_MPS, 48, 1, 0},
         {LAYOUT_PROCESSES_MPS, 49, 1, 1},
         {LAYOUT_HYBRID, 49, 2, 2},
-        {LAYOUT_HYBRID, 12, 8, 0},
-        {LAYOUT_HYBRID, 13, 8, 8},
+        {LAYOUT_HYBRID, 15, 8, 0},
+        {LAYOUT_HYBRID, 16, 8, 8},
         {LAYOUT_PROCESSES_MPS, 48, 7, 0}, /* perhaps too many, but not tried */
         {LAYOUT_PROCESSES_MPS, 49, 7, 2},
-        {LAYOUT_PROCESSES_MPS, 12, 31, 0},
-        {LAYOUT_PROCESSES_MPS, 13, 31, 8},
+        {LAYOUT_PROCESSES_MPS, 15, 31, 0},
+        {LAYOUT_PROCESSES_MPS, 16, 31, 8},
         {LAYOUT_PROCESSES_MPS, 3, 32, 0},
         {LAYOUT_PROCESSES_MPS, 4, 32, 32},
         {LAYOUT_THREADS_MPS, 1, 32, 0},
@@ -249,12 +249,12 @@ static void the_reason_names_the_bound(void **state)
     struct point point = a_point(LAYOUT_PROCESSES_MPS, 16, 8);
     assert_string_equal(
         mps_limits_why(&h200, mps_limits_beyond(&h200, &point), &point, text, sizeof text),
-        "this GPU and driver allow 12 MPS clients with 8 connections each (found "
+        "this GPU and driver allow 15 MPS clients with 8 connections each (found "
         "by 'mpsweep doctor --limits' on 2026-11-21)");
     point.connections = 12;
     assert_string_equal(
         mps_limits_why(&h200, mps_limits_beyond(&h200, &point), &point, text, sizeof text),
-        "this GPU and driver allow 12 MPS clients with 8 connections each, and no "
+        "this GPU and driver allow 15 MPS clients with 8 connections each, and no "
         "more with 12 (found by 'mpsweep doctor --limits' on 2026-11-21)");
 }
 
