@@ -6,9 +6,6 @@
 #include "orchestrator/session/mps_limits.h"
 #include "orchestrator/tune/internal.h"
 
-/* Between two sets of processes of one layout there is more than a window's interval shows. */
-#define BETWEEN_REL 0.01
-
 /* Half an interval of too few iterations for one, over the square root of their number. */
 #define FEW_REL 2.0
 
@@ -103,7 +100,7 @@ static void observe_all(const struct tune *tune, const json_t *record, struct tu
     if (json_is_number(interval))
         half = json_number_value(interval);
     if (json_array_size(json_object_get(record, "rounds")) < 2)
-        half = hypot(half, BETWEEN_REL);
+        half = hypot(half, TUNE_BETWEEN_REL);
     if (tune->objective == TUNE_P99 && out->p99_low_us > 0.0) {
         out->low = 1e6 / out->p99_high_us;
         out->high = 1e6 / out->p99_low_us;

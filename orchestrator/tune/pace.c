@@ -25,7 +25,7 @@
  * the latter, or what start_late_s() allows. What takes longer hangs. An iteration may take as
  * long, and in any case HANG_S. */
 #define LOOK_LEFT_SHARE 0.5
-#define LATE_START 4.0
+#define START_SLACK 4.0
 #define HANG_S 5.0
 
 /* The first start of a program may take this share of the budget, however short --timeout is by
@@ -92,7 +92,7 @@ static double streams_s(const struct tune *tune, const struct point *point)
 
 static double late_start_s(const struct tune_pace *pace, const struct point *point)
 {
-    double expected_s = start_s(pace, point), late_s = LATE_START * expected_s;
+    double expected_s = start_s(pace, point), late_s = START_SLACK * expected_s;
     return point_is_program(point) ? fmax(fmin(late_s, start_late_s(expected_s)), HANG_S) : late_s;
 }
 

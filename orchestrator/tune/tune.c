@@ -30,8 +30,8 @@
 #define FINAL_S 1.0
 
 /* A first look is so much shorter than a window of the finals, but not shorter than that. */
-#define LOOK_SHARE 0.25
-#define LOOK_LEAST_S 0.04
+#define LOOK_WINDOW_SHARE 0.25
+#define LOOK_WINDOW_LEAST_S 0.04
 #define LOOK_WARMUP_S 0.1
 
 /* Where all can be looked at, nothing need be predicted, nor left out. */
@@ -68,7 +68,7 @@ static enum status check_options(struct tune *tune)
     tune->rules = (struct tune_rules){
         .max_p99_us = 1e6 * options_real(options, OPTION_MAX_P99),
         .max_cpus = chosen_or(options, OPTION_MAX_CPUS, 0.0),
-        .window_s = fmin(duration_s, fmax(LOOK_SHARE * duration_s, LOOK_LEAST_S)),
+        .window_s = fmin(duration_s, fmax(LOOK_WINDOW_SHARE * duration_s, LOOK_WINDOW_LEAST_S)),
         .final_s = duration_s,
         .final_grows = options->values[OPTION_DURATION].rank == 0,
         .rounds_least = rounds_given && rounds < ROUNDS_LEAST ? rounds : ROUNDS_LEAST,

@@ -36,10 +36,8 @@
  * makes the large ones wrong, and the others may yet be right. */
 #define PREDICTED_STEPS 8.0
 
-/* Two sets of processes of one layout differ by so much, as a share. */
-#define BETWEEN_REL 0.01
-
-/* That counts as much as this number of rounds, and the interval of windows as of windows. */
+/* TUNE_BETWEEN_REL counts as much as this number of rounds, and the interval of windows as of
+ * windows. */
 #define ROUNDS_LIKE 3.0
 #define LOOKS_LIKE 2.0
 
@@ -175,7 +173,7 @@ double tune_noise_of(const struct tune_observation *seen)
         bounded ? log(seen->high / seen->low) / (2.0 * STATISTICS_NORMAL_975) : UNKNOWN_SD;
     if (!bounded && seen->low == seen->high && seen->low > 0.0)
         within = 0.0;
-    return hypot(within, BETWEEN_REL);
+    return hypot(within, TUNE_BETWEEN_REL);
 }
 
 /* Sum of the squares by which rounds of a layout differ from their mean, as logarithms; *degrees is
@@ -194,7 +192,7 @@ static double round_squares(const struct tune_state *state, double *degrees)
 /* Rounds of one layout spread about as those of another: of a few alone it would be chance. */
 static double usual_round_noise(const struct tune_search *search)
 {
-    double squares = ROUNDS_LIKE * BETWEEN_REL * BETWEEN_REL, degrees = ROUNDS_LIKE;
+    double squares = ROUNDS_LIKE * TUNE_BETWEEN_REL * TUNE_BETWEEN_REL, degrees = ROUNDS_LIKE;
     for (size_t k = 0; k < search->known_count; k++) {
         double more;
         squares += round_squares(&search->states[search->known[k]], &more);
@@ -221,7 +219,7 @@ static double look_noise(const struct tune_state *state, double usual)
     double scale = (LOOKS_LIKE + spread) / (LOOKS_LIKE + looks - 1.0);
     double within =
         (looks > 3.0 ? fmin(scale, spread / (looks - 3.0)) : scale) / state->look_weight;
-    double between = round_noise(state, usual), least = BETWEEN_REL * BETWEEN_REL / looks;
+    double between = round_noise(state, usual), least = TUNE_BETWEEN_REL * TUNE_BETWEEN_REL / looks;
     return sqrt(fmax(within, least) + between * between / looks - least);
 }
 

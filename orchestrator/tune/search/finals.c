@@ -45,7 +45,7 @@
 /* To compare two layouts is worth shorter ones: down to this share, in steps, of which a p99 still
  * has bounds. */
 #define RATE_SHORTEST 0.4
-#define RATE_STEP 0.2
+#define SHORTER_STEP 0.2
 
 /* -- time -------------------------------------------------------------------------------------- */
 
@@ -340,7 +340,8 @@ static bool fit_rate_windows(struct tune_search *search, const size_t *points, s
                              unsigned rounds)
 {
     bool fit = false;
-    for (double share = 1.0; !fit && share > RATE_SHORTEST - 0.5 * RATE_STEP; share -= RATE_STEP) {
+    for (double share = 1.0; !fit && share > RATE_SHORTEST - 0.5 * SHORTER_STEP;
+         share -= SHORTER_STEP) {
         search->final_s = share * search->rules.final_s;
         fit = rounds * round_seconds(search, points, count) <= search->left_s;
     }

@@ -35,6 +35,10 @@ enum tune_axis {
 
 #define TUNE_NO_POINT SIZE_MAX
 
+/* Two sets of processes of one layout differ by so much, as a share: that is more than the interval
+ * of a window shows. */
+#define TUNE_BETWEEN_REL 0.01
+
 /* A point that can be measured. */
 struct tune_candidate {
     unsigned processes, threads;
