@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "job/crew.h"
 #include "orchestrator/plan/plugin.h"
 #include "orchestrator/plan/settings.h"
 #include "orchestrator/plan/shares.h"
@@ -31,7 +32,7 @@ static bool may_idle(const struct point *started_for, const struct point *point)
     if (processes == started)
         return true;
     return (processes > 1 || point_over_mps(point)) && processes < started &&
-           started - processes <= TURNS_IDLE_MOST * processes;
+           started - processes <= CREW_IDLE_MOST * processes;
 }
 
 static bool same_text(const char *a, const char *b)
@@ -108,7 +109,7 @@ static bool may_share_crew(const struct point *started_for, const struct point *
     unsigned idle = started_for->processes - point->processes;
     return reuse != TURNS_FRESH && turns_serves(started_for, point) &&
            (reuse == TURNS_LARGEST || !point_over_mps(point) ||
-            idle * TURNS_WORK_PER_IDLE <= point->processes);
+            idle * CREW_WORK_PER_IDLE <= point->processes);
 }
 
 /* The larger ones first, which can serve the others. */

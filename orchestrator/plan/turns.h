@@ -18,15 +18,8 @@
 
 #include "orchestrator/plan/plan.h"
 
-/* Processes of a crew may idle: those that are parked have no work on the GPU. At most this many
- * for each that works; and a single process without MPS, which starts fast, has none beside it. */
-#define TURNS_IDLE_MOST 15
-
-/* Where a number is for keeps at most one idles for each two that work over MPS: 16 beside 16 idle
- * ones gave 3% to 9% more than 16 alone (docs/statistics.md). */
-#define TURNS_WORK_PER_IDLE 2
-
-/* Which points share a crew. */
+/* Which points share a crew, within the bounds of job/crew.h. A single process without MPS, which
+ * starts fast, has none that idles beside it. */
 enum turns_reuse {
     TURNS_FRESH,  /* none: each has workers of its own */
     TURNS_EQUAL,  /* those of which it gives what fresh workers give */

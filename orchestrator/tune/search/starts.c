@@ -1,12 +1,8 @@
 #include <math.h>
 
+#include "job/crew.h"
 #include "orchestrator/tune/search/costs.h"
 #include "orchestrator/tune/search/internal.h"
-
-/* Of the processes of a start this many may idle for each that works, as in turns.h; over MPS one
- * for two that work, but in looks at a program. */
-#define IDLE_MOST 15
-#define WORK_PER_IDLE 2
 
 /* A program's processes may need much memory of the host: a start has at most this many times as
  * many as have worked. */
@@ -64,14 +60,15 @@ static bool may_serve_program(const struct tune_search *search,
 }
 
 /* A set of processes may be fast or slow: looks at layouts that differ in their schedule are worth
- * another set, which turns.h does not ask for. */
+ * another set, which turns.h does not ask for. And more may idle over MPS in looks at a program. */
 bool tune_may_serve(const struct tune_search *search, const struct tune_candidate *started_for,
                     const struct tune_candidate *one)
 {
     unsigned idle = started_for->processes - one->processes;
-    unsigned most = one->processes > 1 || one->axes[TUNE_AXIS_MPS] ? IDLE_MOST * one->processes : 0;
+    unsigned most =
+        one->processes > 1 || one->axes[TUNE_AXIS_MPS] ? CREW_IDLE_MOST * one->processes : 0;
     if (one->axes[TUNE_AXIS_MPS] && !search->rules.program)
-        most = one->processes / WORK_PER_IDLE;
+        most = one->processes / CREW_WORK_PER_IDLE;
     return !search->rules.fresh && started_for->processes >= one->processes &&
            started_for->axes[TUNE_AXIS_MPS] == one->axes[TUNE_AXIS_MPS] && idle <= most &&
            started_for->connections == one->connections &&
@@ -140,7 +137,7 @@ bool tune_may_share_round(const struct tune_search *search,
 {
     unsigned idle = started_for->processes - one->processes;
     return search->rules.program && tune_may_serve(search, started_for, one) &&
-           (!one->axes[TUNE_AXIS_MPS] || WORK_PER_IDLE * idle <= one->processes);
+           (!one->axes[TUNE_AXIS_MPS] || CREW_WORK_PER_IDLE * idle <= one->processes);
 }
 
 bool tune_is_held(const struct tune_search *search, size_t point)
