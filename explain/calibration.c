@@ -8,9 +8,6 @@
 /* Calibrations are good to a few percent. */
 #define EACH_ITS_OWN 0.9
 
-/* What the kernel reads at once. */
-#define VECTOR_BYTES 16
-
 #define AT(name) offsetof(struct calibration, name)
 #define NONE 0 /* of all GPUs: their number stands there */
 
@@ -83,7 +80,7 @@ static bool is_alike(const struct work *a, const struct work *b, enum depends de
 
 unsigned long long calibration_busy_blocks(const struct work *work)
 {
-    unsigned long long vectors = work->bytes / WORK_COPIED_PER_WORKED / VECTOR_BYTES;
+    unsigned long long vectors = work->bytes / WORK_COPIED_PER_WORKED / WORK_VECTOR_BYTES;
     unsigned threads = work->threads_per_block ? work->threads_per_block : 1;
     unsigned long long busy = (vectors + threads - 1) / threads;
     if (busy > work->blocks)

@@ -27,6 +27,9 @@ static inline bool work_mask_any(const uint64_t *mask, unsigned most)
 /* The kernels work on this share of what is copied, as in the experiment that it reproduces. */
 #define WORK_COPIED_PER_WORKED 64
 
+/* What a thread of the kernels reads or writes at once. */
+#define WORK_VECTOR_BYTES 16
+
 enum work_memory { MEMORY_PINNED, MEMORY_PAGEABLE };
 enum work_sync { SYNC_STREAM, SYNC_NONE };
 enum work_launch { LAUNCH_STREAM, LAUNCH_GRAPH };

@@ -1,6 +1,5 @@
+#include "job/work.h"
 #include "job/workload_text.h"
-
-#define VECTOR_BYTES UINT64_C(16)
 
 /* A compute-bound kernel works on this much at most, whatever its grid. */
 #define COMPUTE_BYTES UINT64_C(4096)
@@ -26,10 +25,10 @@ bool workload_step_is_kernel(const struct workload_step *step)
 uint64_t workload_worked_bytes(const struct workload_step *step)
 {
     if (step->kind == STEP_COMPUTE)
-        return least((uint64_t)step->blocks * step->threads * VECTOR_BYTES, COMPUTE_BYTES);
+        return least((uint64_t)step->blocks * step->threads * WORK_VECTOR_BYTES, COMPUTE_BYTES);
     /* Where the amount is still to be found it is at least a vector. */
     if (step->kind == STEP_MEMORY)
-        return step->amount ? least(step->amount, MEMORY_BYTES) : VECTOR_BYTES;
+        return step->amount ? least(step->amount, MEMORY_BYTES) : WORK_VECTOR_BYTES;
     return 0;
 }
 

@@ -27,7 +27,6 @@
 #define SCALED_S 0.08
 #define SCALE_MOST 16.0
 
-#define VECTOR_BYTES 16
 #define MOST_CONNECTIONS 32
 
 bool calibrate_work(const struct point *point, struct work *out)
@@ -188,7 +187,7 @@ struct point calibrate_arithmetic(const struct point *like, const struct calibra
     work->kernels = ARITHMETIC_KERNELS;
     work->blocks = (uint32_t)fill;
     work->bytes = 1024;
-    work->worked_bytes = fill * threads * VECTOR_BYTES;
+    work->worked_bytes = fill * threads * WORK_VECTOR_BYTES;
     return point;
 }
 

@@ -2,7 +2,6 @@
 
 #include "common/clock.h"
 
-#define VECTOR_BYTES 16
 #define BUSY_PART_NS (50 * NS_PER_US)
 
 cuda_result described_launch(const struct worker_process *process,
@@ -12,14 +11,15 @@ cuda_result described_launch(const struct worker_process *process,
 {
     int added = 1, elements = (int)(workload_worked_bytes(step) / sizeof(int));
     int length = (int)step->amount;
-    unsigned long long total = step->amount, vectors = workload_worked_bytes(step) / VECTOR_BYTES;
+    unsigned long long total = step->amount,
+                       vectors = workload_worked_bytes(step) / WORK_VECTOR_BYTES;
     void *computes[] = {&from, &to, &added, &elements, &length};
     void *streams[] = {&from, &to, &added, &vectors, &total};
     void *waits[] = {&total};
     cuda_function function = context->compute;
     void **parameters = computes;
     if (step->kind == STEP_MEMORY) {
-        total /= VECTOR_BYTES;
+        total /= WORK_VECTOR_BYTES;
         function = context->streaming;
         parameters = streams;
     } else if (step->kind == STEP_CYCLES) {
