@@ -8,15 +8,9 @@
 
 #define GIB (UINT64_C(1) << 30)
 #define SIZE_MOST (1024 * GIB)
-#define SIZE_MULTIPLE 16
 #define COUNT_MOST 100000
-#define BLOCKS_MOST 1000000
-#define THREADS_MOST 1024
 #define CYCLES_MOST UINT64_C(1000000000000)
-#define KERNEL_NS_LEAST UINT64_C(1000)
-#define KERNEL_NS_MOST UINT64_C(1000000000)
 #define HOST_NS_LEAST UINT64_C(1000)
-#define HOST_NS_MOST UINT64_C(10000000000)
 
 /* A warp: what a kernel is without a word about its grid. */
 #define DEFAULT_BLOCKS 1
@@ -141,9 +135,10 @@ static enum status bad_value(const char *text, const char *name, enum operand ki
 
 static enum status check_multiple(const char *text, uint64_t bytes)
 {
-    if (bytes % SIZE_MULTIPLE == 0)
+    if (bytes % WORKLOAD_SIZE_MULTIPLE == 0)
         return STATUS_OK;
-    return status_set(STATUS_USAGE, "'%s' is not a multiple of %d bytes", text, SIZE_MULTIPLE);
+    return status_set(STATUS_USAGE, "'%s' is not a multiple of %d bytes", text,
+                      WORKLOAD_SIZE_MULTIPLE);
 }
 
 /* What users call a step. */
@@ -219,8 +214,8 @@ static enum status parse_key(const struct word *word, char *text, struct given *
     given->is[key] = true;
     uint64_t *number = &given->number[key];
     static const uint64_t most[KEYS] = {
-        [KEY_BLOCKS] = BLOCKS_MOST,
-        [KEY_THREADS] = THREADS_MOST,
+        [KEY_BLOCKS] = WORKLOAD_BLOCKS_MOST,
+        [KEY_THREADS] = WORKLOAD_THREADS_MOST,
         [KEY_COUNT] = COUNT_MOST,
         [KEY_CYCLES] = CYCLES_MOST,
     };
@@ -231,7 +226,7 @@ static enum status parse_key(const struct word *word, char *text, struct given *
         valid = *number || strcmp(value, "compute") == 0;
     } else if (key == KEY_DURATION) {
         kind = OPERAND_TIME;
-        valid = parse_time(value, KERNEL_NS_LEAST, KERNEL_NS_MOST, number);
+        valid = parse_time(value, WORKLOAD_KERNEL_NS_LEAST, WORKLOAD_KERNEL_NS_MOST, number);
     } else if (key == KEY_BYTES) {
         kind = OPERAND_SIZE;
         valid = parse_size(value, number);
@@ -276,7 +271,7 @@ static enum status parse_operand(const struct word *word, const char *text,
         return status_set(STATUS_USAGE, "'%s' needs a %s: step = %s", word->name,
                           size ? "size" : "time", word->example);
     if (size ? !parse_size(text, &step->amount)
-             : !parse_time(text, HOST_NS_LEAST, HOST_NS_MOST, &step->amount))
+             : !parse_time(text, HOST_NS_LEAST, WORKLOAD_HOST_NS_MOST, &step->amount))
         return bad_value(text, word->name, word->operand,
                          size ? keys[KEY_BYTES].takes : "a time from 1us to 10s, as in 200us");
     return size ? check_multiple(text, step->amount) : STATUS_OK;

@@ -4,14 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the grammar takes (docs/mpsweep-workload.5). */
-#define SIZE_MULTIPLE 16
-#define BLOCKS_MOST 1000000
-#define THREADS_MOST 1024
-#define KERNEL_NS_LEAST 1000
-#define KERNEL_NS_MOST 1e9
-#define HOST_NS_MOST 1e10
-
 /* Host times are gathered until they are this share of the iteration, and this long; what is left
  * over at its end does not become a step. */
 #define HOST_SHARE 0.01
@@ -124,8 +116,8 @@ static void make_runs(const struct captured_iteration *iteration,
 
 static uint64_t whole_size(double bytes)
 {
-    uint64_t multiples = (uint64_t)(bytes / SIZE_MULTIPLE + 0.5);
-    return (multiples ? multiples : 1) * SIZE_MULTIPLE;
+    uint64_t multiples = (uint64_t)(bytes / WORKLOAD_SIZE_MULTIPLE + 0.5);
+    return (multiples ? multiples : 1) * WORKLOAD_SIZE_MULTIPLE;
 }
 
 static uint32_t within(double number, uint32_t most)
@@ -145,11 +137,11 @@ static struct workload_step kernel_of(const struct run *run, const struct captur
 {
     struct workload_step step = {
         .kind = STEP_COMPUTE,
-        .blocks = within(run->blocks / run->count, BLOCKS_MOST),
-        .threads = within(run->threads / run->count, THREADS_MOST),
-        .asked_ns = capture_rounded(fmin(run->duration_ns / run->count, KERNEL_NS_MOST)),
+        .blocks = within(run->blocks / run->count, WORKLOAD_BLOCKS_MOST),
+        .threads = within(run->threads / run->count, WORKLOAD_THREADS_MOST),
+        .asked_ns = capture_rounded(fmin(run->duration_ns / run->count, WORKLOAD_KERNEL_NS_MOST)),
     };
-    if (step.asked_ns >= KERNEL_NS_LEAST && step.asked_ns >= choice->least_kernel_ns)
+    if (step.asked_ns >= WORKLOAD_KERNEL_NS_LEAST && step.asked_ns >= choice->least_kernel_ns)
         return step;
     step.kind = STEP_CYCLES;
     step.asked_ns = 0;
@@ -162,7 +154,7 @@ static struct workload_step step_of(const struct run *run, const struct capture_
     struct workload_step step = {.kind = run->first.kind};
     if (run->host) {
         step.kind = choice->busy ? STEP_BUSY : STEP_THINK;
-        step.amount = capture_rounded(fmin(run->host_ns, HOST_NS_MOST));
+        step.amount = capture_rounded(fmin(run->host_ns, WORKLOAD_HOST_NS_MOST));
     } else if (is_kernel(run)) {
         step = kernel_of(run, choice);
     } else if (run->first.kind != STEP_SYNCHRONIZE) {
