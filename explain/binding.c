@@ -10,9 +10,6 @@
 /* Less than this share of a ceiling lost by waiting does not make another one the limit. */
 #define MUCH_LOST 0.15
 
-/* Calibrations are good to a few percent. */
-#define PASSED 1.05
-
 /* A line is worth a word where twice as fast a one gives at least this. */
 #define LEAST_RELIEF 1.01
 
@@ -43,7 +40,7 @@ static enum ceiling_kind find_line(const struct explain_point *point,
 static bool passes(const struct explain_point *point, double ceiling_ips, double expected_ips)
 {
     double most_ips = fmax(ceiling_ips, expected_ips);
-    return ceiling_ips > 0.0 && point->measured_ips >= PASSED * most_ips &&
+    return ceiling_ips > 0.0 && point->measured_ips >= BINDING_PASSED * most_ips &&
            point->measured_low_ips > most_ips;
 }
 

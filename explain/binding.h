@@ -9,6 +9,10 @@
 
 #include "explain/ceilings.h"
 
+/* A point that does so much more than a ceiling is surely above it: calibrations are good to a few
+ * percent. */
+#define BINDING_PASSED 1.05
+
 struct binding {
     enum ceiling_kind kind;   /* that limits; CEILING_KINDS where no ceiling is known */
     enum ceiling_kind next;   /* the lowest of the others that holds; CEILING_KINDS: none */

@@ -3,11 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "explain/binding.h"
 #include "explain/calibration_json.h"
 #include "orchestrator/explain/point.h"
-
-/* Calibrations are good to a few percent. */
-#define PASSED 1.05
 
 /* Threads wait for each other's launches where their process launches at least this share of what
  * it can. */
@@ -207,7 +205,8 @@ static void take_turns(struct explanation *point)
 {
     double queues_ips = point->ceilings.ips[CEILING_QUEUES];
     double launch_ips = point->ceilings.ips[CEILING_PROCESS_LAUNCH];
-    if (queues_ips <= 0.0 || launch_ips <= 0.0 || point->measured_ips < PASSED * queues_ips ||
+    if (queues_ips <= 0.0 || launch_ips <= 0.0 ||
+        point->measured_ips < BINDING_PASSED * queues_ips ||
         point->measured_ips < LAUNCHING * launch_ips)
         return;
     point->passed = CEILING_QUEUES;
