@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "files/results_read.h"
-#include "orchestrator/results/effect.h"
+#include "statistics/effect.h"
 #include "orchestrator/compare/match.h"
 #include "orchestrator/results/point.h"
 #include "orchestrator/results/settings.h"

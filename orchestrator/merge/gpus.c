@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "statistics/effect.h"
 #include "statistics/student.h"
-#include "orchestrator/results/effect.h"
 
 #define Z975 1.959964
 #define MOST_STEPS 2000

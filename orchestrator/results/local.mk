@@ -2,7 +2,6 @@
 noinst_LIBRARIES += orchestrator/results/libresults.a
 orchestrator_results_libresults_a_SOURCES = \
     orchestrator/results/best.c orchestrator/results/best.h \
-    orchestrator/results/effect.c orchestrator/results/effect.h \
     orchestrator/results/fields.c orchestrator/results/fields.h orchestrator/results/internal.h \
     orchestrator/results/number_ranges.c orchestrator/results/number_ranges.h \
     orchestrator/results/origin.c orchestrator/results/origin.h orchestrator/results/point.c \
@@ -13,7 +12,6 @@ orchestrator_results_libresults_a_SOURCES = \
     orchestrator/results/shares.h orchestrator/results/table.c orchestrator/results/table.h \
     orchestrator/results/table_gpus.c
 
-first_tests += tests/unit/results/test_effect
 unit_tests += \
     tests/unit/results/test_fields tests/unit/results/test_point \
     tests/unit/results/test_scaling

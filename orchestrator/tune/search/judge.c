@@ -1,9 +1,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "statistics/statistics.h"
-#include "orchestrator/results/effect.h"
 #include "orchestrator/tune/search/internal.h"
+#include "statistics/effect.h"
+#include "statistics/statistics.h"
 
 /* A loser is named wrongly in at most this share of searches: over all looks at the finals, and
  * whichever of those compared is the best of the sample. */

@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
+#include "statistics/effect.h"
 #include "statistics/statistics.h"
 #include "statistics/student.h"
-#include "orchestrator/results/effect.h"
 
 #define THRESHOLD 0.02
 #define ALPHA 0.025

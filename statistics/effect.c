@@ -1,4 +1,4 @@
-#include "orchestrator/results/effect.h"
+#include "statistics/effect.h"
 
 #include <math.h>
 #include <stdlib.h>
