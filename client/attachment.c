@@ -114,6 +114,21 @@ bool client_attach(void)
     return attached;
 }
 
+const struct shm *client_shm(void)
+{
+    return &client.shm;
+}
+
+unsigned client_process(void)
+{
+    return client.process;
+}
+
+const struct trace_buffer *client_trace(void)
+{
+    return client.trace.header ? &client.trace : NULL;
+}
+
 void client_tell_orchestrator(void)
 {
     const uint64_t one = 1;

@@ -49,6 +49,11 @@ void client_fail_process(const char *text)
     fail_slot(shm_slot_at(&client.shm, client.process, 0), text);
 }
 
+bool client_is_in_window(const struct mpsweep *handle)
+{
+    return handle->recorder.in_window;
+}
+
 static struct mpsweep *refuse(const char *text)
 {
     client_fail_process(text);

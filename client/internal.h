@@ -1,5 +1,5 @@
 /*
- * Shared by the files of the client library: the attachment to the shared memory (attachment.c),
+ * Shared by the files of the client library: the attachment to the shared memory (attachment.h),
  * the handles and the threads that have them (handles.c), how they are held between two assignments
  * (hold.c), and what programs call (client.c).
  */
@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "client/attachment.h"
 #include "include/mpsweep/client.h"
 #include "recording/pace.h"
 #include "recording/record.h"
@@ -76,14 +77,6 @@ extern struct client client;
 
 /* Prints on standard error, which the supervisor reads, and people when there is none. */
 void client_complain(const char *text);
-
-/* Once a process. False: there is nothing to attach to, or the error is printed. */
-bool client_attach(void);
-
-void client_tell_orchestrator(void);
-
-/* What the process as a whole did wrong stands in its first slot. */
-void client_fail_process(const char *text);
 
 /*
  * hold.c: what comes between two assignments of a handle.

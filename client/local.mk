@@ -7,7 +7,8 @@ clientinclude_HEADERS = include/mpsweep/client.h
 # The same recording as in our own workers, in their own objects. Nothing but the interface is
 # visible, in the static library too.
 client_sources = \
-    client/attachment.c client/client.c client/handles.c client/hold.c client/internal.h client/requests.h wire/program.h include/mpsweep/client.h \
+    client/attachment.c client/attachment.h client/client.c client/handles.c client/hold.c \
+    client/internal.h client/requests.h wire/program.h include/mpsweep/client.h \
     shm/shm.c recording/cpu.c recording/pace.c recording/record.c \
     common/clock.c common/memory_file.c common/status.c common/text.c trace/buffer.c
 

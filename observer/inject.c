@@ -1,8 +1,8 @@
 /*
- * What the CUDA driver loads into a program that is traced, because CUDA_INJECTION64_PATH names this
- * library: at the program's first call of the driver it calls InitializeInjection().
+ * What the CUDA driver loads into a program that is traced, because CUDA_INJECTION64_PATH names
+ * this library: at the program's first call of the driver it calls InitializeInjection().
  */
-#include "client/internal.h"
+#include "client/attachment.h"
 #include "tracing/injected.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -10,10 +10,10 @@
 /* One that cannot be traced fails. */
 static void begin_trace(void)
 {
-    if (!client_attach() || !client.trace.header ||
-        injected_begin(&client.trace, client.process, &client.shm) == STATUS_OK)
+    if (!client_attach() || !client_trace() ||
+        injected_begin(client_trace(), client_process(), client_shm()) == STATUS_OK)
         return;
-    shm_slot_fail(shm_slot_at(&client.shm, client.process, 0), STATUS_WORKER, 0, status_text());
+    shm_slot_fail(shm_slot_at(client_shm(), client_process(), 0), STATUS_WORKER, 0, status_text());
     client_tell_orchestrator();
 }
 

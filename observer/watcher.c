@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/internal.h"
+#include "client/attachment.h"
 #include "common/clock.h"
 #include "common/text.h"
 #include "observer/period.h"
@@ -94,7 +94,7 @@ bool watcher_open(const struct tick *tick, unsigned known_calls, uint64_t cold_n
     observer.tick = *tick;
     observer.known_calls = observer.process.period.known_calls = known_calls;
     observer.cold_ns = cold_ns;
-    observer.whole = client.shm.header->slots_most / shm_streams(client.shm.header) == 1;
+    observer.whole = client_shm()->header->slots_most / shm_streams(client_shm()->header) == 1;
     observer.open = true;
     return true;
 }
@@ -123,7 +123,7 @@ struct watcher *watcher_of_thread(void)
 
 static struct shm_process *record(void)
 {
-    return shm_process_at(&client.shm, client.process);
+    return shm_process_at(client_shm(), client_process());
 }
 
 static bool is_observed(void)
@@ -224,9 +224,9 @@ static void note_iteration(const struct watcher *watcher)
 static unsigned count_opened(void)
 {
     unsigned opened = 0;
-    for (unsigned i = 0; i < client.shm.header->slots_most; i++)
+    for (unsigned i = 0; i < client_shm()->header->slots_most; i++)
         opened +=
-            atomic_load(&shm_slot_at(&client.shm, client.process, i)->opened) != SHM_OPENED_NOT;
+            atomic_load(&shm_slot_at(client_shm(), client_process(), i)->opened) != SHM_OPENED_NOT;
     return opened;
 }
 
@@ -234,7 +234,7 @@ static unsigned count_opened(void)
 static void refuse_more(unsigned slots)
 {
     char text[192];
-    unsigned threads = slots / shm_streams(client.shm.header);
+    unsigned threads = slots / shm_streams(client_shm()->header);
     snprintf(
         text, sizeof text,
         "has more processes or threads with iterations than the %u thread%s of the layout, and "
@@ -255,7 +255,7 @@ static void count_thread(void)
 
 static bool open_handle(struct watcher *watcher)
 {
-    unsigned slots = client.shm.header->slots_most;
+    unsigned slots = client_shm()->header->slots_most;
     pthread_mutex_lock(&observer.mutex);
     unsigned opened = count_opened();
     /* By the program, or by the observers of its processes. */
@@ -281,10 +281,10 @@ static bool open_handle(struct watcher *watcher)
 
 static void begin(struct watcher *watcher)
 {
-    bool was_in_window = watcher->handle->recorder.in_window;
+    bool was_in_window = client_is_in_window(watcher->handle);
     bool begun = mpsweep_begin(watcher->handle);
     /* It may have changed since they were found. */
-    if (watcher->handle->recorder.in_window && !was_in_window)
+    if (client_is_in_window(watcher->handle) && !was_in_window)
         note_iteration(watcher);
     /* It may have been held there for as long as it takes. */
     watcher->wait_ns = clock_now_ns();
@@ -311,7 +311,7 @@ static uint64_t age_ns(const struct watcher *watcher)
 /* The period that was found is gone. Before the window it may have been one of a start. */
 static void lose(struct watcher *watcher)
 {
-    if (!watcher->handle || !watcher->handle->recorder.in_window)
+    if (!watcher->handle || !client_is_in_window(watcher->handle))
         return;
     atomic_store(&record()->observer.lost_ns, age_ns(watcher));
     mpsweep_fail(watcher->handle, "its calls stopped repeating: give what is an iteration with "

@@ -49,6 +49,17 @@ rejected() {
   rejected "^one/one\.c:43: 'one' may not include 'three/three\.h'" check-layers
 }
 
+@test "the internal header of another room is rejected, even where the table permits the room" {
+  plant_tree
+  echo 'int internal;' >tree/two/internal.h
+  sed -i 's|$| two/internal.h|' tree/two/local.mk
+  expect 0 "$MPSWEEP_SOURCE_DIR/tests/check-layers" tree
+  echo '#include "two/internal.h"' >>tree/two/two.c
+  expect 0 "$MPSWEEP_SOURCE_DIR/tests/check-layers" tree
+  echo '#include "two/internal.h"' >>tree/one/one.c
+  rejected "^one/one\.c:43: 'two/internal\.h' belongs to 'two' alone" check-layers
+}
+
 @test "a permission that no file uses is rejected" {
   plant_tree
   sed -i 's/^one: two/one: {two,three}/' tree/docs/rooms.txt

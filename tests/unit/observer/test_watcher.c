@@ -29,12 +29,27 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *out)
     return 0;
 }
 
-struct client client;
+static struct shm shm;
 static struct mpsweep handle;
 
 bool client_attach(void)
 {
     return true;
+}
+
+const struct shm *client_shm(void)
+{
+    return &shm;
+}
+
+unsigned client_process(void)
+{
+    return 0;
+}
+
+bool client_is_in_window(const struct mpsweep *worker)
+{
+    return worker->recorder.in_window;
 }
 
 void client_fail_process(const char *text)
@@ -98,7 +113,7 @@ static const char *iteration_of(void (*iterate)(unsigned number))
     static char words[SHM_OBSERVER_WORDS];
     const struct shm_settings settings = {0};
     int status = -1;
-    assert_int_equal(shm_create(&settings, 1, 1, &client.shm), STATUS_OK);
+    assert_int_equal(shm_create(&settings, 1, 1, &shm), STATUS_OK);
     pid_t child = fork();
     if (child == 0) {
         run(iterate);
@@ -106,12 +121,12 @@ static const char *iteration_of(void (*iterate)(unsigned number))
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
-    const struct shm_observer *seen = &shm_process_at(&client.shm, 0)->observer;
+    const struct shm_observer *seen = &shm_process_at(&shm, 0)->observer;
     bool found = atomic_load(&seen->state) == SHM_OBSERVED_ITERATION;
     strcpy(words, atomic_load(&seen->lost_ns) ? "lost"
                   : found                     ? seen->words[atomic_load(&seen->words_at) % 2]
                                               : "");
-    shm_release(&client.shm);
+    shm_release(&shm);
     return words;
 }
 
