@@ -544,3 +544,8 @@ bool options_switch(const struct options *options, enum option_id id)
 {
     return options_integer(options, id) != 0;
 }
+
+bool options_is_given(const struct options *options, enum option_id id)
+{
+    return options->values[id].rank > 0;
+}

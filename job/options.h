@@ -386,3 +386,6 @@ int64_t options_integer(const struct options *options, enum option_id id);
 double options_real(const struct options *options, enum option_id id);
 const char *options_text(const struct options *options, enum option_id id); /* NULL: not given */
 bool options_switch(const struct options *options, enum option_id id);
+
+/* Whether anything but its default gave the option its value. */
+bool options_is_given(const struct options *options, enum option_id id);

@@ -56,7 +56,7 @@ static enum status choose(struct capture *capture, struct job *job)
     if (status == STATUS_OK)
         status = plan_make(job, 1, &capture->plan);
     double duration = options_real(options, OPTION_DURATION);
-    bool is_given = options->values[OPTION_DURATION].rank > 0;
+    bool is_given = options_is_given(options, OPTION_DURATION);
     capture->limits = (struct round_limits){
         .duration_ns = (uint64_t)(duration * 1e9),
         .max_duration_ns = (uint64_t)((is_given ? duration : fmax(duration, LONGEST_S)) * 1e9),

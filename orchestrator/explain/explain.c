@@ -274,11 +274,6 @@ static struct remedy_limits known_limits(const struct session *session)
     return known;
 }
 
-static bool is_given(const struct options *options, enum option_id id)
-{
-    return options->values[id].rank > 0;
-}
-
 static enum status verify(struct explaining *explaining)
 {
     const struct options *options = explaining->options;
@@ -286,7 +281,7 @@ static enum status verify(struct explaining *explaining)
         .session = &explaining->session,
         .limits = explaining->limits,
         .warmup_ns = warmup_ns(explaining),
-        .rounds = is_given(options, OPTION_ROUNDS)
+        .rounds = options_is_given(options, OPTION_ROUNDS)
                       ? (unsigned)options_integer(options, OPTION_ROUNDS)
                       : VERIFY_ROUNDS,
         .writer = &explaining->writer,
@@ -395,8 +390,9 @@ static enum status load_for_use(struct explaining *explaining, bool *needs_gpu)
 int explain_command(const struct invocation *invocation)
 {
     const struct options *options = invocation->options;
-    double duration_s =
-        is_given(options, OPTION_DURATION) ? options_real(options, OPTION_DURATION) : VERIFY_S;
+    double duration_s = options_is_given(options, OPTION_DURATION)
+                            ? options_real(options, OPTION_DURATION)
+                            : VERIFY_S;
     struct explaining explaining = {
         .options = options,
         .path = invocation->operands[0],
@@ -405,7 +401,7 @@ int explain_command(const struct invocation *invocation)
             {
                 .duration_ns = (uint64_t)(duration_s * 1e9),
                 .max_duration_ns = (uint64_t)(EXTENSION * duration_s * 1e9),
-                .precision_rel = is_given(options, OPTION_PRECISION)
+                .precision_rel = options_is_given(options, OPTION_PRECISION)
                                      ? options_real(options, OPTION_PRECISION) / 100.0
                                      : VERIFY_PRECISION,
                 .timeout_ns = (uint64_t)(options_real(options, OPTION_TIMEOUT) * 1e9),

@@ -131,7 +131,7 @@ static enum status check_arrivals(const struct options *options,
 static enum status check_tick(const struct options *options, bool program, bool server)
 {
     const char *text = options_text(options, OPTION_TICK);
-    bool given = options->values[OPTION_TICK].rank > 0;
+    bool given = options_is_given(options, OPTION_TICK);
     struct tick tick;
     if (!tick_parse(text, &tick))
         return status_set(STATUS_USAGE, "'%s' is not a value of tick: it takes " TICK_FORMS, text);

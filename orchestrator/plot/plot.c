@@ -195,7 +195,7 @@ int plot_command(const struct invocation *invocation)
     if (status == STATUS_OK)
         results_make_displayable(&results);
     /* Of probes alone there is one figure to draw. */
-    if (status == STATUS_OK && options->values[OPTION_FIGURE].rank == 0 &&
+    if (status == STATUS_OK && !options_is_given(options, OPTION_FIGURE) &&
         json_array_size(results.points) == 0 && json_array_size(results.probes) > 0)
         figure = find_figure("probe");
     if (status == STATUS_OK)

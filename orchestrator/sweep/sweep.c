@@ -65,7 +65,7 @@ static enum status check_limits(struct campaign *campaign)
     double duration = options_real(options, OPTION_DURATION);
     double longest = options_real(options, OPTION_MAX_DURATION);
     /* --duration 10 alone means a window of 10 s, not an error about a default; so does 0.1. */
-    if (options->values[OPTION_MAX_DURATION].rank == 0) {
+    if (!options_is_given(options, OPTION_MAX_DURATION)) {
         if (longest < duration)
             longest = duration;
         if (longest > MOST_EXTENSION * duration)
@@ -83,7 +83,7 @@ static enum status check_limits(struct campaign *campaign)
     campaign->limits = (struct round_limits){
         .duration_ns = (uint64_t)(duration * 1e9),
         .max_duration_ns = (uint64_t)(longest * 1e9),
-        .fits_program = options->values[OPTION_DURATION].rank == 0,
+        .fits_program = !options_is_given(options, OPTION_DURATION),
         .precision_rel = options_real(options, OPTION_PRECISION) / 100.0,
         .timeout_ns = (uint64_t)(options_real(options, OPTION_TIMEOUT) * 1e9),
         .samples = OPENLOOP_SAMPLES,
@@ -374,7 +374,7 @@ static int run(struct sweep *sweep)
 static void notify_window(const struct invocation *invocation)
 {
     const struct options *options = invocation->options;
-    if (options->values[OPTION_LAYOUT].rank > 0 || invocation->job->command)
+    if (options_is_given(options, OPTION_LAYOUT) || invocation->job->command)
         return;
     for (size_t i = 0; i < invocation->given_count; i++) {
         const struct given_option *given = &invocation->given[i];

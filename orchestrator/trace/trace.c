@@ -16,11 +16,6 @@
 /* A moment is enough, and a second of small kernels is a million of records. */
 #define DURATION_S 0.2
 
-static bool is_given(const struct options *options, enum option_id id)
-{
-    return options->values[id].rank > 0;
-}
-
 /* What is asked for, before a GPU is looked at. */
 static enum status choose(struct trace *trace)
 {
@@ -48,10 +43,11 @@ static enum status choose(struct trace *trace)
     if (trace->point.goal.permille)
         return status_set(STATUS_USAGE, "a rate that must be searched cannot be traced: give a "
                                         "number to --rate");
-    double duration =
-        is_given(options, OPTION_DURATION) ? options_real(options, OPTION_DURATION) : DURATION_S;
+    double duration = options_is_given(options, OPTION_DURATION)
+                          ? options_real(options, OPTION_DURATION)
+                          : DURATION_S;
     /* What happens at the begin is part of the picture, unless the user sets it. */
-    if (!is_given(options, OPTION_WARMUP))
+    if (!options_is_given(options, OPTION_WARMUP))
         trace->point.work.warmup_ns = 0;
     trace->limits = (struct round_limits){
         .duration_ns = (uint64_t)(duration * 1e9),

@@ -125,7 +125,7 @@ static uint64_t timeout_of(const struct tune *tune, const struct point *point)
 {
     const struct tune_pace *pace = &tune->pace;
     uint64_t timeout_ns = tune->campaign.limits.timeout_ns;
-    bool given = tune->campaign.options->values[OPTION_TIMEOUT].rank > 0;
+    bool given = options_is_given(tune->campaign.options, OPTION_TIMEOUT);
     uint64_t start_ns =
         ns_of(pace->known ? late_start_s(pace, point) : FIRST_START_SHARE * pace->budget_s);
     return given || !point_is_program(point) || start_ns < timeout_ns ? timeout_ns : start_ns;

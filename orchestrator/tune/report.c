@@ -323,8 +323,8 @@ static void print_border(const struct tune *tune, const json_t *winner)
         if (point_over_mps(&space->plan.points[i]) == point_over_mps(best))
             most = space->plan.points[i].processes > most ? space->plan.points[i].processes : most;
     if (!point_is_program(best) || best->processes < most || most >= limit ||
-        tune->campaign.options->values[OPTION_MAX_PROCESSES].rank > 0 ||
-        tune->campaign.options->values[OPTION_LAYOUT].rank > 0)
+        options_is_given(tune->campaign.options, OPTION_MAX_PROCESSES) ||
+        options_is_given(tune->campaign.options, OPTION_LAYOUT))
         return;
     printf(
         "it has the most processes that are searched: --max-processes %u may find a better one\n",

@@ -49,7 +49,7 @@ enum status tune_option_set(struct options *options, enum option_id id, const ch
 /* Sets an axis that the user left open. */
 static enum status offer(struct options *options, enum option_id id, const char *text)
 {
-    return options->values[id].rank > 0 ? STATUS_OK : tune_option_set(options, id, text);
+    return options_is_given(options, id) ? STATUS_OK : tune_option_set(options, id, text);
 }
 
 enum status tune_section_add(struct job *job, const struct job_section *like,
@@ -152,7 +152,7 @@ static enum status add_layout(struct job *job, const struct job_section *like,
 
 static bool is_open(const struct job_section *section, enum option_id id)
 {
-    return section->options.values[id].rank == 0;
+    return !options_is_given(&section->options, id);
 }
 
 static bool may_launch(const struct job_section *section, enum work_launch launch)
@@ -268,7 +268,7 @@ enum status tune_sections_add(const struct job *job, const struct tune_bounds *b
     enum status status = STATUS_OK;
     for (size_t i = 0; i < job->count && status == STATUS_OK; i++) {
         const struct job_section *section = &job->sections[i];
-        if (section->options.values[OPTION_LAYOUT].rank > 0) {
+        if (options_is_given(&section->options, OPTION_LAYOUT)) {
             status = add_given(out, section, bounds);
             continue;
         }

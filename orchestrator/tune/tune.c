@@ -46,7 +46,7 @@
 
 static double chosen_or(const struct options *options, enum option_id id, double otherwise)
 {
-    return options->values[id].rank > 0 ? options_real(options, id) : otherwise;
+    return options_is_given(options, id) ? options_real(options, id) : otherwise;
 }
 
 static enum status check_options(struct tune *tune)
@@ -56,9 +56,9 @@ static enum status check_options(struct tune *tune)
     double warmup_s = options_real(options, OPTION_WARMUP);
     unsigned rounds = (unsigned)options_integer(options, OPTION_ROUNDS);
     /* No margin comes of one. */
-    bool rounds_given = options->values[OPTION_ROUNDS].rank > 0 && rounds > 1;
+    bool rounds_given = options_is_given(options, OPTION_ROUNDS) && rounds > 1;
     bool exhaustive = options_switch(options, OPTION_EXHAUSTIVE);
-    bool bounded = !exhaustive || options->values[OPTION_BUDGET].rank > 0;
+    bool bounded = !exhaustive || options_is_given(options, OPTION_BUDGET);
     tune->objective = (enum tune_objective)options_integer(options, OPTION_OBJECTIVE);
     tune->max_memory_bytes = (uint64_t)options_integer(options, OPTION_MAX_GPU_MEMORY);
     tune_pace_init(bounded ? options_real(options, OPTION_BUDGET) : INFINITY,
@@ -70,7 +70,7 @@ static enum status check_options(struct tune *tune)
         .max_cpus = chosen_or(options, OPTION_MAX_CPUS, 0.0),
         .window_s = fmin(duration_s, fmax(LOOK_WINDOW_SHARE * duration_s, LOOK_WINDOW_LEAST_S)),
         .final_s = duration_s,
-        .final_grows = options->values[OPTION_DURATION].rank == 0,
+        .final_grows = !options_is_given(options, OPTION_DURATION),
         .rounds_least = rounds_given && rounds < ROUNDS_LEAST ? rounds : ROUNDS_LEAST,
         .rounds_most = rounds_given ? rounds : ROUNDS_MOST,
         .rounds_unsure = rounds_given ? rounds : ROUNDS_UNSURE,
@@ -320,7 +320,7 @@ static enum status check_emit(const struct campaign *campaign)
 {
     const struct options *options = campaign->options;
     const char *format = options_text(options, OPTION_TUNE_EMIT);
-    if (!format && options->values[OPTION_TUNE_EMIT_DIR].rank > 0)
+    if (!format && options_is_given(options, OPTION_TUNE_EMIT_DIR))
         return status_set(STATUS_USAGE, "--emit-dir needs --emit FORMAT");
     /* Better known before the search than after. */
     return format ? emit_check(format, options_text(options, OPTION_TUNE_EMIT_DIR),

@@ -12,7 +12,7 @@
 static bool is_said(const struct tune *tune, enum option_id axis)
 {
     for (size_t i = 0; i < tune->campaign.job->count; i++)
-        if (tune->campaign.job->sections[i].options.values[axis].rank > 0)
+        if (options_is_given(&tune->campaign.job->sections[i].options, axis))
             return true;
     return false;
 }
