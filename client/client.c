@@ -111,11 +111,6 @@ EXPORT struct mpsweep *mpsweep_open_abi(unsigned abi, int number)
     return refuse(text);
 }
 
-static bool stopped(const struct mpsweep *handle)
-{
-    return atomic_load_explicit(&handle->header->stop, memory_order_relaxed);
-}
-
 /* Iterations of all handles of its thread: what its CPU time is for. */
 static uint64_t iterations_of(const struct thread *thread)
 {
@@ -255,7 +250,7 @@ static bool get_released(struct mpsweep *handle)
 static int await_others(struct mpsweep *handle, const char *function)
 {
     unsigned count = behind(handle, SHM_STATE_FINISHED);
-    if (count && !stopped(handle))
+    if (count && !shm_is_stopping(handle->header))
         return fail_for_ever(handle, function, count, "have work left");
     shm_stop_wait(&client.shm);
     publish(handle);
@@ -265,7 +260,7 @@ static int await_others(struct mpsweep *handle, const char *function)
 /* Whether it was asked to stop, and no further assignment may come. */
 static bool stopped_for_good(const struct mpsweep *handle)
 {
-    return stopped(handle) && !client_is_kept(handle);
+    return shm_is_stopping(handle->header) && !client_is_kept(handle);
 }
 
 /* Of the assignment that it has a part in. */
@@ -362,7 +357,7 @@ static bool begin_first(struct mpsweep *handle)
     if (handle->phase == PHASE_OPEN && !report_ready(handle))
         return false;
     unsigned count = behind(handle, SHM_STATE_READY);
-    if (count && !stopped(handle))
+    if (count && !shm_is_stopping(handle->header))
         return fail_for_ever(handle, "mpsweep_begin()", count, "are not ready");
     return get_released(handle);
 }
@@ -376,7 +371,7 @@ static int begin(struct mpsweep *handle)
         return await_others(handle, "mpsweep_begin()");
     if (handle->phase > PHASE_FINISHED)
         return 0;
-    if (stopped(handle) || (handle->open_loop && !wait_for_start(handle))) {
+    if (shm_is_stopping(handle->header) || (handle->open_loop && !wait_for_start(handle))) {
         publish(handle);
         return 0;
     }
@@ -416,7 +411,7 @@ static int try_other(struct mpsweep *handle)
     }
     if (handle->phase == PHASE_OPEN && !report_ready(handle))
         return MPSWEEP_OVER;
-    if (stopped(handle)) {
+    if (shm_is_stopping(handle->header)) {
         publish(handle);
         return try_no_more(handle);
     }
@@ -431,7 +426,7 @@ EXPORT int mpsweep_try_begin(struct mpsweep *handle)
         return MPSWEEP_GO_ON;
     if (handle->phase != PHASE_RUNNING)
         return try_other(handle);
-    if (stopped(handle)) {
+    if (shm_is_stopping(handle->header)) {
         publish(handle);
         return try_no_more(handle);
     }
@@ -453,7 +448,7 @@ int client_end_answered(struct mpsweep *handle, uint64_t first_byte_ns, uint64_t
         mark(handle, &times);
         mpsweep_cancel(handle);
     }
-    if (stopped(handle)) {
+    if (shm_is_stopping(handle->header)) {
         publish(handle);
         return handle->phase == PHASE_SERVED ? MPSWEEP_LAYOUT_OVER : MPSWEEP_OVER;
     }
@@ -530,7 +525,7 @@ EXPORT int mpsweep_stop_requested(const struct mpsweep *handle)
 {
     if (!handle)
         return 0;
-    if (handle->phase < PHASE_SERVED && handle->begin_ns && stopped(handle))
+    if (handle->phase < PHASE_SERVED && handle->begin_ns && shm_is_stopping(handle->header))
         return stopped_for_good(handle) ? 1 : MPSWEEP_LAYOUT_OVER;
     if (handle->phase < PHASE_SERVED)
         return stopped_for_good(handle);
@@ -571,7 +566,7 @@ EXPORT void mpsweep_close(struct mpsweep *handle)
 {
     if (!handle)
         return;
-    if (handle->phase < PHASE_FINISHED && !stopped(handle))
+    if (handle->phase < PHASE_FINISHED && !shm_is_stopping(handle->header))
         mpsweep_fail(handle, handle->phase == PHASE_OPEN
                                  ? "its handle was closed before it was ready"
                                  : "its handle was closed before mpsweep asked to stop");

@@ -118,11 +118,6 @@ void pace_begin(struct pace *pace, const struct shm *shm, const struct shm_slot 
     clock_sleep_exactly();
 }
 
-static bool stopped(const struct shm *shm)
-{
-    return atomic_load_explicit(&shm->header->stop, memory_order_relaxed);
-}
-
 bool pace_wait(struct pace *pace, const struct shm *shm, struct shm_slot *slot)
 {
     uint64_t start_ns = pace->start_ns + pace->planned_ns;
@@ -130,10 +125,10 @@ bool pace_wait(struct pace *pace, const struct shm *shm, struct shm_slot *slot)
     bool spin = pace->schedule == SCHEDULE_SPIN;
     pace->late = clock_now_ns() > start_ns;
     if (pace->late)
-        return !stopped(shm);
+        return !shm_is_stopping(shm->header);
     atomic_store_explicit(&slot->idle_until_ns, start_ns, memory_order_relaxed);
     shm_sleep_until(shm, block ? start_ns : start_ns - PACE_AWAKE_NS);
-    while (!stopped(shm)) {
+    while (!shm_is_stopping(shm->header)) {
         uint64_t now_ns = clock_now_ns();
         if (now_ns >= start_ns)
             break;
@@ -141,5 +136,5 @@ bool pace_wait(struct pace *pace, const struct shm *shm, struct shm_slot *slot)
             sched_yield();
     }
     atomic_store_explicit(&slot->idle_until_ns, 0, memory_order_relaxed);
-    return !stopped(shm);
+    return !shm_is_stopping(shm->header);
 }

@@ -344,6 +344,13 @@ void shm_sleep_until(const struct shm *shm, uint64_t when_ns);
  * and in shm_sleep_until(). */
 void shm_stop(const struct shm *shm, uint64_t window_end_ns);
 
+/* Whether the workers were asked to stop. Cheap enough for each iteration, and what shm_stop()
+ * wrote before the flag can be read once it is true. */
+static inline bool shm_is_stopping(const struct shm_header *header)
+{
+    return atomic_load_explicit(&header->stop, memory_order_acquire);
+}
+
 /* Worker: credits the iteration [from, to] (times since the agreed start) to the time slices, each
  * with the share of its time spent there. Slices begin at origin_ns; what was before counts
  * nowhere. */

@@ -151,11 +151,6 @@ static bool has_reported(const struct supervisor *supervisor)
     return reported;
 }
 
-static bool stop_is_set(const struct supervisor *supervisor)
-{
-    return atomic_load(&supervisor->process.shm.header->stop);
-}
-
 /* Whether it has a part in the assignment, or is held beside it. */
 static bool has_part(const struct supervisor *supervisor)
 {
@@ -311,7 +306,7 @@ static void note_end(struct supervisor *supervisor, int wait_status)
         publish_words(supervisor);
     /* Its crew serves nothing more. */
     atomic_store(&shm_process_at(&supervisor->process.shm, supervisor->process.index)->parked, 0);
-    if (stop_is_set(supervisor))
+    if (shm_is_stopping(supervisor->process.shm.header))
         judge_end(supervisor);
     else if (!has_part(supervisor))
         judge_idle_end(supervisor);

@@ -80,11 +80,6 @@ void stream_close(struct stream *stream, const struct engine *engine)
     stream->work = NULL;
 }
 
-static bool stopped(const struct polling *polling)
-{
-    return atomic_load_explicit(&polling->process->shm.header->stop, memory_order_relaxed);
-}
-
 static void set_idle_until(const struct stream *stream, uint64_t when_ns)
 {
     atomic_store_explicit(&stream->slot->idle_until_ns, when_ns, memory_order_relaxed);
@@ -94,7 +89,7 @@ static enum status run_alone(struct polling *polling)
 {
     struct stream *stream = polling->streams;
     struct recorder *recorder = &stream->recorder;
-    while (!stopped(polling) && !recorder_has_finished(recorder)) {
+    while (!shm_is_stopping(polling->process->shm.header) && !recorder_has_finished(recorder)) {
         if (polling->open && !pace_wait(&polling->pace, &polling->process->shm, stream->slot))
             break;
         recorder_before(recorder);
@@ -205,7 +200,7 @@ static enum status serve(struct polling *polling, struct stream *stream, uint64_
 static enum status poll_all(struct polling *polling, bool *moved, unsigned *left,
                             struct stream **failed)
 {
-    bool stopping = stopped(polling);
+    bool stopping = shm_is_stopping(polling->process->shm.header);
     uint64_t now_ns = clock_now_ns();
     unsigned first = polling->next;
     *moved = false;
@@ -238,7 +233,7 @@ static enum status rest(struct polling *polling, struct stream **failed)
             oldest = stream;
         next_ns = when_ns < next_ns ? when_ns : next_ns;
     }
-    if (!oldest && stopped(polling)) {
+    if (!oldest && shm_is_stopping(polling->process->shm.header)) {
         /* The last iterations end as they would have. */
         uint64_t soon_ns = clock_now_ns() + NS_PER_MS;
         clock_sleep_until(next_ns < soon_ns ? next_ns : soon_ns);

@@ -85,7 +85,7 @@ enum status crew_end(struct crew *crew, struct session *session, uint64_t grace_
 {
     if (!crew->shm.header)
         return STATUS_OK;
-    if (!atomic_load(&crew->shm.header->stop))
+    if (!shm_is_stopping(crew->shm.header))
         shm_stop(&crew->shm, 0);
     shm_dismiss(&crew->shm);
     if (point_is_program(&crew->started_for))
