@@ -130,6 +130,12 @@ size_t process_tree_signal(pid_t root, int signal)
     return count;
 }
 
+void process_tree_terminate(pid_t root)
+{
+    process_tree_signal(root, SIGTERM);
+    process_tree_signal(root, SIGCONT);
+}
+
 int process_bind_threads(pid_t pid, const uint64_t *cpus, size_t bytes)
 {
     char path[48];

@@ -17,6 +17,10 @@ bool process_descends(pid_t pid, pid_t ancestor);
  * they start meanwhile are met by the next call. */
 size_t process_tree_signal(pid_t root, int signal);
 
+/* Asks all descendants of a process, stopped ones too, to end: a stopped process acts on SIGTERM
+ * only after SIGCONT. */
+void process_tree_terminate(pid_t root);
+
 /* Binds all threads of all descendants of a process, not its own, to CPUs: bit n of the bytes is
  * CPU n, as sched_setaffinity(2) takes them. Those that end meanwhile are no error. Returns 0, or
  * the errno of the first refusal, or of what kept it from listing all processes. */

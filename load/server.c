@@ -54,9 +54,7 @@ static void await_end(struct server *server)
 
 bool server_stop(struct server *server)
 {
-    process_tree_signal(getpid(), SIGTERM);
-    /* A stopped process acts on SIGTERM only after SIGCONT. */
-    process_tree_signal(getpid(), SIGCONT);
+    process_tree_terminate(getpid());
     await_end(server);
     if (server->ended)
         return true;

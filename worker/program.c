@@ -396,9 +396,7 @@ static void go_on(struct supervisor *supervisor)
         observer_reports(supervisor, SHM_OBSERVED_ITERATION))
         plan(&supervisor->terminate_ns, 0);
     if (!supervisor->terminated && now >= supervisor->terminate_ns) {
-        process_tree_signal(getpid(), SIGTERM);
-        /* A stopped process acts on SIGTERM only after SIGCONT. */
-        process_tree_signal(getpid(), SIGCONT);
+        process_tree_terminate(getpid());
         supervisor->terminated = true;
         supervisor->terminated_ns = now;
     }
