@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,10 +143,11 @@ int process_bind_threads(pid_t pid, const uint64_t *cpus, size_t bytes)
     DIR *directory = opendir(path);
     if (!directory)
         return 0;
-    for (pid_t thread; (thread = next_number(directory)) != 0;)
-        if (sched_setaffinity(thread, bytes, (const cpu_set_t *)(const void *)cpus) != 0 &&
-            errno != ESRCH && refused == 0)
-            refused = errno;
+    for (pid_t thread; (thread = next_number(directory)) != 0;) {
+        int error = process_bind_thread(thread, cpus, bytes);
+        if (error != ESRCH && refused == 0)
+            refused = error;
+    }
     closedir(directory);
     return refused;
 }

@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include <errno.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,5 +28,13 @@ void process_tree_terminate(pid_t root);
  * the errno of the first refusal, or of what kept it from listing all processes. */
 int process_tree_bind(pid_t root, const uint64_t *cpus, size_t bytes);
 
-/* Does the same to all threads of one process. */
+/* Does the same to one thread, 0: the calling one, and so to all processes that it starts later.
+ * The kernel takes a mask of any length, laid out as ours on 64-bit machines. */
+_Static_assert(sizeof(unsigned long) == sizeof(uint64_t), "CPU masks are arrays of long");
+static inline int process_bind_thread(pid_t thread, const uint64_t *cpus, size_t bytes)
+{
+    return sched_setaffinity(thread, bytes, (const cpu_set_t *)(const void *)cpus) == 0 ? 0 : errno;
+}
+
+/* And to all threads of one process. */
 int process_bind_threads(pid_t pid, const uint64_t *cpus, size_t bytes);

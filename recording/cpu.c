@@ -1,11 +1,10 @@
 #include "recording/cpu.h"
 
-#include <errno.h>
-#include <sched.h>
 #include <sys/resource.h>
 #include <time.h>
 
 #include "common/clock.h"
+#include "common/process_tree.h"
 
 /* The process that is read, and its threads; NULL: this one. */
 static struct {
@@ -55,10 +54,5 @@ struct shm_cpu cpu_between(const struct cpu_reading *begin, const struct cpu_rea
 
 int cpu_bind_thread(const uint64_t cpus[WORK_CPUS / 64])
 {
-    /* The kernel takes a mask of any length, laid out as ours on 64-bit machines. */
-    _Static_assert(sizeof(unsigned long) == sizeof(uint64_t), "CPU masks are arrays of long");
-    if (!work_mask_any(cpus, WORK_CPUS))
-        return 0;
-    return sched_setaffinity(0, WORK_CPUS / 8, (const cpu_set_t *)(const void *)cpus) == 0 ? 0
-                                                                                           : errno;
+    return work_mask_any(cpus, WORK_CPUS) ? process_bind_thread(0, cpus, WORK_CPUS / 8) : 0;
 }

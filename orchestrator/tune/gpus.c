@@ -1,11 +1,10 @@
 /* Several GPUs: the search is on one of them, which has its share of the CPUs only, while the
  * others idle; the best few are then measured on all of them at once. */
-#include <errno.h>
 #include <math.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/process_tree.h"
 #include "orchestrator/campaign/estimate.h"
 #include "orchestrator/tune/internal.h"
 
@@ -43,11 +42,11 @@ static enum status find_share(const struct tune *tune, uint64_t share[BIND_WORDS
 /* Of this thread, and of all processes that it starts. */
 static enum status keep_to(const uint64_t mask[BIND_WORDS])
 {
-    /* The kernel takes a mask of any length, laid out as ours on 64-bit machines. */
-    if (sched_setaffinity(0, WORK_CPUS / 8, (const cpu_set_t *)(const void *)mask) == 0)
+    int error = process_bind_thread(0, mask, WORK_CPUS / 8);
+    if (error == 0)
         return STATUS_OK;
     return status_set(STATUS_SYSTEM, "cannot keep to a GPU's share of the CPUs: %s",
-                      strerror(errno));
+                      strerror(error));
 }
 
 enum status tune_share_begin(struct tune *tune)
