@@ -29,11 +29,6 @@
 #define TURNS_STEEPNESS 9.0
 #define EITHER_LEAST 0.05
 
-static double smaller(double a, double b)
-{
-    return a < b ? a : b;
-}
-
 double ceiling_single_ips(const struct explain_point *point, const struct calibration *calibration)
 {
     if (point->launch == LAUNCH_GRAPH)
@@ -96,7 +91,7 @@ double ceiling_turn_launches(const struct explain_point *point,
 {
     double known = calibration->process_launches_per_s;
     double most = US_PER_S / (TURN_US + TURN_IN_QUEUE_US / point->connections);
-    return known > 0.0 ? smaller(known, most) : most;
+    return known > 0.0 ? fmin(known, most) : most;
 }
 
 /* At the rate of launches in turns that many kernels run at the same time. One that is launched
@@ -240,7 +235,7 @@ double ceiling_thread_share(const struct explain_point *point)
     double share = 0.0;
     for (unsigned i = 0; i < point->processes && share < 1.0; i++)
         share += percentage_of(point, i);
-    return smaller(share, 1.0);
+    return fmin(share, 1.0);
 }
 
 /* What each process can do within its share, added up; 0 where no share holds anybody back. */
@@ -252,7 +247,7 @@ static double thread_cap(const struct explain_point *point, const struct calibra
     for (unsigned i = 0; i < point->processes; i++) {
         double within = percentage_of(point, i) * calibration->arithmetic_ips;
         capped = capped || (percentage_of(point, i) < 1.0 && within < of_process);
-        sum += single > 0.0 ? smaller(within, of_process) : within;
+        sum += single > 0.0 ? fmin(within, of_process) : within;
     }
     return capped ? sum : 0.0;
 }
@@ -275,7 +270,7 @@ static double polled_us(const struct explain_point *point, const struct calibrat
         return most;
     double us = calls + fmax(US_PER_S / empty - calibration->polled_calls_us, 0.0) +
                 (double)point->work.busy_ns / NS_PER_US;
-    return most > 0.0 ? smaller(most, us) : us;
+    return most > 0.0 ? fmin(most, us) : us;
 }
 
 /* Launches, and pageable copies, in which the driver keeps the thread: in a graph's launch, or
@@ -308,7 +303,7 @@ static double cpu_ceiling(const struct explain_point *point, const struct calibr
         ceiling_threads(point) <= calibration->cpus)
         return ips;
     double spinning = SPINNING_GAIN * calibration->cpus * single / on_cpu;
-    return ips > 0.0 ? smaller(ips, spinning) : spinning;
+    return ips > 0.0 ? fmin(ips, spinning) : spinning;
 }
 
 /* Between the threads that do most and those that get in each other's way, by the logarithm of
@@ -391,7 +386,7 @@ static void copy_ceilings(const struct explain_point *point, const struct calibr
         ips[CEILING_COPY_IN] = calibration->h2d_bytes_per_s / bytes;
         ips[CEILING_COPY_OUT] = calibration->d2h_bytes_per_s / bytes;
         /* About as fast as the slower engine alone: then that is the reason. */
-        double alone = smaller(calibration->h2d_bytes_per_s, calibration->d2h_bytes_per_s);
+        double alone = fmin(calibration->h2d_bytes_per_s, calibration->d2h_bytes_per_s);
         if (alone <= 0.0 || calibration->both_bytes_per_s < ENGINES_APART * alone)
             ips[CEILING_COPY_BOTH] = calibration->both_bytes_per_s / bytes;
     }

@@ -18,7 +18,8 @@
 /* Of an interval that is searched. */
 #define HALVINGS 30
 
-static double smaller(double a, double b)
+/* 0: not known, and the other one stands. */
+static double smaller_known(double a, double b)
 {
     if (a <= 0.0 || b <= 0.0)
         return a > b ? a : b;
@@ -151,9 +152,10 @@ static double find_most_ips(const struct curve_kind *kind, const struct calibrat
                             double share)
 {
     double bytes = (double)calibration->work.bytes;
-    double most = smaller(launches_ips(kind, calibration), calibration->arithmetic_ips * share);
-    most = smaller(most, per_s(calibration->both_bytes_per_s, bytes));
-    most = smaller(most, crowded_ips(kind, calibration));
+    double most =
+        smaller_known(launches_ips(kind, calibration), calibration->arithmetic_ips * share);
+    most = smaller_known(most, per_s(calibration->both_bytes_per_s, bytes));
+    most = smaller_known(most, crowded_ips(kind, calibration));
     /* What was done can be done. */
     for (unsigned i = 0; i < calibration->run_count && share >= 1.0 && most > 0.0; i++)
         if (is_of_kind(&calibration->runs[i], kind))
@@ -174,7 +176,7 @@ static double staged_ips(const struct curve *curve, double threads)
 /* Without what is between the two. */
 static double plain_s(const struct curve *curve, double workers)
 {
-    double most = smaller(curve->most_ips, staged_ips(curve, workers));
+    double most = smaller_known(curve->most_ips, staged_ips(curve, workers));
     return larger_s(curve->alone_s, most > 0.0 ? workers / most : 0.0, CORNER);
 }
 
