@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -377,17 +378,63 @@ static void cpu_time_is_the_threads_own_beside_the_processs(void **state)
     assert_int_equal(used.process_wall_ns, used.wall_ns);
 }
 
+#define SLEEPS 5
+
+struct sleeper {
+    char status[64];        /* /proc's file of the thread */
+    unsigned long switches; /* that it had before */
+    int pipe[2];            /* where it sleeps */
+};
+
+/* Voluntary ones, as /proc counts them. */
+static unsigned long read_switches(const char *status)
+{
+    char line[128];
+    unsigned long switches = 0;
+    FILE *file = fopen(status, "re");
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "voluntary_ctxt_switches: %lu", &switches) == 1)
+            break;
+    if (file)
+        fclose(file);
+    return switches;
+}
+
+/* Wakes a thread each time that it has gone to sleep. */
+static void *wake(void *data)
+{
+    const struct sleeper *sleeper = data;
+    for (unsigned i = 1; i <= SLEEPS; i++) {
+        while (read_switches(sleeper->status) < sleeper->switches + i)
+            sched_yield();
+        if (write(sleeper->pipe[1], "", 1) != 1)
+            break;
+    }
+    return NULL;
+}
+
 static void a_sleep_is_a_voluntary_switch(void **state)
 {
     (void)state;
     struct cpu_reading before, after;
+    struct sleeper sleeper;
+    pthread_t waker;
+    char byte;
+    snprintf(sleeper.status, sizeof sleeper.status, "/proc/self/task/%d/status", (int)gettid());
+    assert_int_equal(pipe(sleeper.pipe), 0);
+    uint64_t begin_ns = clock_now_ns();
     cpu_read(&before);
-    for (int i = 0; i < 5; i++)
-        clock_sleep_until(clock_now_ns() + NS_PER_MS);
+    sleeper.switches = read_switches(sleeper.status);
+    assert_int_equal(pthread_create(&waker, NULL, wake, &sleeper), 0);
+    for (unsigned i = 0; i < SLEEPS; i++)
+        assert_int_equal(read(sleeper.pipe[0], &byte, 1), 1);
     cpu_read(&after);
     struct shm_cpu used = cpu_between(&before, &after, 1);
-    assert_in_range(used.voluntary, 5, 100);
-    assert_true(used.wall_ns >= 5 * NS_PER_MS);
+    pthread_join(waker, NULL);
+    close(sleeper.pipe[0]);
+    close(sleeper.pipe[1]);
+    assert_in_range(used.voluntary, SLEEPS, 100);
+    assert_in_range(used.wall_ns, 1, clock_now_ns() - begin_ns);
 }
 
 /* Two threads that compute on one CPU: each waits while the other has it. */
