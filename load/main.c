@@ -110,7 +110,7 @@ int main(int argc, char **argv)
     curl_global_init(CURL_GLOBAL_DEFAULT);
     enum status status = run(&load, argc, argv);
     if (load.server.ended)
-        server_end_alike(&load.server);
+        server_exit_like(&load.server);
     /* Our supervisor sends it to all of us a little later: the server has its time all the same. */
     signal(SIGTERM, SIG_IGN);
     for (unsigned i = 0; load.handles && i < load.count; i++) {

@@ -63,7 +63,7 @@ bool server_stop(struct server *server)
     return false;
 }
 
-void server_end_alike(const struct server *server)
+void server_exit_like(const struct server *server)
 {
     const struct rlimit no_core = {0};
     if (WIFSIGNALED(server->wait_status)) {

@@ -26,4 +26,4 @@ enum status server_check(struct server *server);
 bool server_stop(struct server *server);
 
 /* Ends this process as the server has ended: the supervisor reports that, with the last words. */
-_Noreturn void server_end_alike(const struct server *server);
+_Noreturn void server_exit_like(const struct server *server);

@@ -16,7 +16,8 @@
 /* A connection that got no answer rests: a server that refuses all would be asked all the time. */
 #define REST_NS (10 * NS_PER_MS)
 
-struct stream {
+/* One of the handles: at most one request is on its way. */
+struct connection {
     struct mpsweep *handle;
     struct exchange exchange;
     uint64_t rests_until_ns;
@@ -27,16 +28,16 @@ struct traffic {
     const struct load_options *options;
     struct server *server;
     CURLM *multi;
-    struct stream *streams;
+    struct connection *connections;
     unsigned count;
     int timer_fd; /* of the next planned start */
 };
 
-static struct stream *stream_of(CURL *easy)
+static struct connection *connection_of(CURL *easy)
 {
     char *exchange = NULL;
     curl_easy_getinfo(easy, CURLINFO_PRIVATE, &exchange);
-    return (struct stream *)(void *)(exchange - offsetof(struct stream, exchange));
+    return (struct connection *)(void *)(exchange - offsetof(struct connection, exchange));
 }
 
 /* -- the first request ------------------------------------------------------------------------- */
@@ -46,8 +47,8 @@ static enum status libcurl_fails(CURLMcode code)
     return status_set(STATUS_WORKER, "libcurl fails: %s", curl_multi_strerror(code));
 }
 
-/* Waits for the answer to one request. Its connection stays for the streams: a server that serves
- * one connection at a time would leave another one alone. */
+/* Waits for the answer to one request. libcurl keeps its socket for the loop: a server that serves
+ * one connection at a time would not serve a second one. */
 static CURLMcode perform(const struct traffic *traffic, CURL *easy, CURLcode *out)
 {
     const CURLMsg *message = NULL;
@@ -70,11 +71,11 @@ static enum status check_first(struct traffic *traffic)
 {
     char text[128];
     CURLcode result = CURLE_OK;
-    struct exchange *exchange = &traffic->streams[0].exchange;
+    struct exchange *exchange = &traffic->connections[0].exchange;
     exchange_begin(exchange);
-    client_set_asking(traffic->streams[0].handle, true);
+    client_set_asking(traffic->connections[0].handle, true);
     CURLMcode code = perform(traffic, exchange->easy, &result);
-    client_set_asking(traffic->streams[0].handle, false);
+    client_set_asking(traffic->connections[0].handle, false);
     enum status status = server_check(traffic->server);
     if (status == STATUS_OK && code != CURLM_OK)
         status = libcurl_fails(code);
@@ -86,47 +87,48 @@ static enum status check_first(struct traffic *traffic)
 
 /* -- the loop ---------------------------------------------------------------------------------- */
 
-/* Sets *left to how many streams are not over. */
+/* Sets *left to how many connections are not over. */
 static enum status begin_requests(struct traffic *traffic, unsigned *left)
 {
     CURLMcode code = CURLM_OK;
     *left = 0;
     uint64_t now_ns = clock_now_ns();
     for (unsigned i = 0; i < traffic->count && code == CURLM_OK; i++) {
-        struct stream *stream = &traffic->streams[i];
-        bool rests = stream->rests_until_ns > now_ns && !mpsweep_stop_requested(stream->handle);
-        if (!stream->busy && !stream->over && !rests) {
-            int begun = mpsweep_try_begin(stream->handle);
-            stream->over = begun == MPSWEEP_OVER;
-            stream->busy = begun == MPSWEEP_GO_ON;
-            if (stream->busy) {
-                exchange_begin(&stream->exchange);
-                code = curl_multi_add_handle(traffic->multi, stream->exchange.easy);
+        struct connection *connection = &traffic->connections[i];
+        bool rests =
+            connection->rests_until_ns > now_ns && !mpsweep_stop_requested(connection->handle);
+        if (!connection->busy && !connection->over && !rests) {
+            int begun = mpsweep_try_begin(connection->handle);
+            connection->over = begun == MPSWEEP_OVER;
+            connection->busy = begun == MPSWEEP_GO_ON;
+            if (connection->busy) {
+                exchange_begin(&connection->exchange);
+                code = curl_multi_add_handle(traffic->multi, connection->exchange.easy);
             }
         }
-        *left += !stream->over;
+        *left += !connection->over;
     }
     return code == CURLM_OK ? STATUS_OK : libcurl_fails(code);
 }
 
-static void end_request(struct stream *stream, CURLcode code)
+static void end_request(struct connection *connection, CURLcode code)
 {
     char text[128];
-    const struct exchange *exchange = &stream->exchange;
+    const struct exchange *exchange = &connection->exchange;
     enum exchange_result result = exchange_judge(exchange, code, text);
-    stream->busy = false;
+    connection->busy = false;
     if (result == EXCHANGE_GOOD) {
         /* One without a body ends where it is noticed. */
         uint64_t now_ns = clock_now_ns();
         bool empty = exchange->first_byte_ns == 0;
-        client_end_answered(stream->handle, empty ? now_ns : exchange->first_byte_ns,
+        client_end_answered(connection->handle, empty ? now_ns : exchange->first_byte_ns,
                             empty ? now_ns : exchange->last_byte_ns);
         return;
     }
-    client_end_bad(stream->handle, result == EXCHANGE_ERROR ? CLIENT_BAD_ERROR : CLIENT_BAD_ANSWER,
-                   text);
+    client_end_bad(connection->handle,
+                   result == EXCHANGE_ERROR ? CLIENT_BAD_ERROR : CLIENT_BAD_ANSWER, text);
     if (result == EXCHANGE_ERROR)
-        stream->rests_until_ns = clock_now_ns() + REST_NS;
+        connection->rests_until_ns = clock_now_ns() + REST_NS;
 }
 
 static bool end_requests(const struct traffic *traffic)
@@ -137,7 +139,7 @@ static bool end_requests(const struct traffic *traffic)
         CURL *easy = message->easy_handle;
         CURLcode code = message->data.result;
         curl_multi_remove_handle(traffic->multi, easy);
-        end_request(stream_of(easy), code);
+        end_request(connection_of(easy), code);
         any = true;
     }
     return any;
@@ -148,11 +150,11 @@ static void set_timer(const struct traffic *traffic)
 {
     uint64_t next_ns = UINT64_MAX;
     for (unsigned i = 0; i < traffic->count; i++) {
-        const struct stream *stream = &traffic->streams[i];
-        uint64_t start_ns = client_next_start_ns(stream->handle);
-        if (start_ns < stream->rests_until_ns)
-            start_ns = stream->rests_until_ns;
-        if (!stream->busy && !stream->over && start_ns < next_ns)
+        const struct connection *connection = &traffic->connections[i];
+        uint64_t start_ns = client_next_start_ns(connection->handle);
+        if (start_ns < connection->rests_until_ns)
+            start_ns = connection->rests_until_ns;
+        if (!connection->busy && !connection->over && start_ns < next_ns)
             next_ns = start_ns;
     }
     struct itimerspec timer = {0};
@@ -195,34 +197,34 @@ static enum status loop(struct traffic *traffic)
 
 /* -- all of it --------------------------------------------------------------------------------- */
 
-static enum status make_streams(struct traffic *traffic, struct mpsweep *const *handles)
+static enum status make_connections(struct traffic *traffic, struct mpsweep *const *handles)
 {
     traffic->multi = curl_multi_init();
-    traffic->streams = calloc(traffic->count, sizeof *traffic->streams);
+    traffic->connections = calloc(traffic->count, sizeof *traffic->connections);
     traffic->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (!traffic->multi || !traffic->streams)
+    if (!traffic->multi || !traffic->connections)
         return status_set(STATUS_MEMORY, "out of memory for connections");
     if (traffic->timer_fd < 0)
         return status_set(STATUS_SYSTEM, "cannot make a timer: %s", strerror(errno));
     curl_multi_setopt(traffic->multi, CURLMOPT_MAXCONNECTS, (long)traffic->count);
     for (unsigned i = 0; i < traffic->count; i++) {
-        enum status status = exchange_init(traffic->options, &traffic->streams[i].exchange);
+        enum status status = exchange_init(traffic->options, &traffic->connections[i].exchange);
         if (status != STATUS_OK)
             return status;
-        traffic->streams[i].handle = handles[i];
+        traffic->connections[i].handle = handles[i];
     }
     return STATUS_OK;
 }
 
 static void release(struct traffic *traffic)
 {
-    for (unsigned i = 0; traffic->streams && i < traffic->count; i++) {
-        struct stream *stream = &traffic->streams[i];
-        if (stream->busy)
-            curl_multi_remove_handle(traffic->multi, stream->exchange.easy);
-        exchange_release(&stream->exchange);
+    for (unsigned i = 0; traffic->connections && i < traffic->count; i++) {
+        struct connection *connection = &traffic->connections[i];
+        if (connection->busy)
+            curl_multi_remove_handle(traffic->multi, connection->exchange.easy);
+        exchange_release(&connection->exchange);
     }
-    free(traffic->streams);
+    free(traffic->connections);
     curl_multi_cleanup(traffic->multi);
     if (traffic->timer_fd >= 0)
         close(traffic->timer_fd);
@@ -232,7 +234,7 @@ enum status traffic_run(const struct load_options *options, struct server *serve
                         struct mpsweep *const *handles, unsigned count)
 {
     struct traffic traffic = {.options = options, .server = server, .count = count, .timer_fd = -1};
-    enum status status = make_streams(&traffic, handles);
+    enum status status = make_connections(&traffic, handles);
     if (status == STATUS_OK)
         status = check_first(&traffic);
     if (status == STATUS_OK)
