@@ -16,7 +16,7 @@ struct mix {
 };
 
 /* One workload of a mix: which of the steps it has, and its part of the workers. */
-struct mix_program {
+struct mix_workload {
     char name[WORKLOAD_NAME_BYTES];
     uint32_t first, count; /* steps */
     uint32_t weight;
@@ -25,8 +25,8 @@ struct mix_program {
 
 /* What the workers of a mix do: its workloads, and the steps of them all. */
 struct mix_work {
-    uint32_t count, padding; /* of programs */
-    struct mix_program programs[MIX_MOST];
+    uint32_t count, padding; /* of workloads */
+    struct mix_workload workloads[MIX_MOST];
     struct workload_step steps[WORKLOAD_STEPS];
 };
 

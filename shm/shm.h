@@ -14,7 +14,7 @@
  * its record and waits for the next number, or until it is dismissed.
  *
  * Who writes what:
- *   header.settings, .processes, .threads, .keeps, slot.cpus, slot.program, slot.partition,
+ *   header.settings, .processes, .threads, .keeps, slot.cpus, slot.workload, slot.partition,
  *   process.cpus, process.nodes, process.device_uuid
  *                             the orchestrator, between shm_reset() and shm_assign(); otherwise
  *                             read-only, but for settings.slice_ns: shm_align_slices()
@@ -235,7 +235,7 @@ struct shm_slot {
     _Atomic uint64_t longest_ns[SHM_LONGEST];
     _Atomic uint64_t still_ns;     /* the longest of those with a part in the window */
     uint64_t cpus[WORK_CPUS / 64]; /* binding, from the orchestrator; all zero: none */
-    uint32_t program;              /* described workloads: which of them, from the same */
+    uint32_t workload;             /* described workloads: which of them, from the same */
     uint32_t
         partition; /* multiprocessors of its thread's part of them, from the same; 0: no part */
 

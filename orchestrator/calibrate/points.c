@@ -36,7 +36,7 @@ bool calibrate_work(const struct point *point, struct work *out)
         return true;
     if (!point->mix || point->mix->count != 1)
         return false;
-    steps_describe(point->mix->steps, point->mix->programs[0].count, out);
+    steps_describe(point->mix->steps, point->mix->workloads[0].count, out);
     return true;
 }
 
@@ -93,11 +93,11 @@ static void keep_steps(const struct mix_work *from, bool (*keeps)(const struct w
 {
     uint32_t count = 0;
     *out = *from;
-    for (uint32_t i = 0; i < from->programs[0].count; i++)
+    for (uint32_t i = 0; i < from->workloads[0].count; i++)
         if (keeps(&from->steps[i]))
             out->steps[count++] = from->steps[i];
-    out->programs[0].count = count;
-    out->programs[0].check = WORKLOAD_CHECK_NO;
+    out->workloads[0].count = count;
+    out->workloads[0].check = WORKLOAD_CHECK_NO;
 }
 
 static bool is_copy(const struct workload_step *step)
@@ -139,7 +139,7 @@ static uint64_t filling_blocks(unsigned sms, uint64_t threads, double filled)
  * each as much larger. */
 static void scale_kernels(struct mix_work *mix, unsigned sms, double iterations)
 {
-    for (uint32_t i = 0; i < mix->programs[0].count; i++) {
+    for (uint32_t i = 0; i < mix->workloads[0].count; i++) {
         struct workload_step *step = &mix->steps[i];
         double all = step->count * iterations, larger = 1.0;
         if (workload_step_is_kernel(step)) {

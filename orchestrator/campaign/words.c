@@ -41,7 +41,7 @@ static bool is_of_plan(const struct plan *plan, const char *workload)
 {
     for (size_t i = 0; i < plan->mix_count; i++)
         for (uint32_t k = 0; k < plan->mixes[i]->count; k++)
-            if (strcmp(plan->mixes[i]->programs[k].name, workload) == 0)
+            if (strcmp(plan->mixes[i]->workloads[k].name, workload) == 0)
                 return true;
     return false;
 }

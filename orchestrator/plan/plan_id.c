@@ -14,10 +14,10 @@ static void print_mix(FILE *out, const struct mix_work *mix)
 {
     char step[WORKLOAD_STEP_TEXT];
     for (uint32_t i = 0; i < mix->count; i++) {
-        const struct mix_program *program = &mix->programs[i];
-        fprintf(out, "%s%s:%" PRIu32 " check %" PRIu32, i ? "+" : "", program->name,
-                program->weight, program->check);
-        for (uint32_t s = program->first; s < program->first + program->count; s++)
+        const struct mix_workload *workload = &mix->workloads[i];
+        fprintf(out, "%s%s:%" PRIu32 " check %" PRIu32, i ? "+" : "", workload->name,
+                workload->weight, workload->check);
+        for (uint32_t s = workload->first; s < workload->first + workload->count; s++)
             fprintf(out, "; %s", workload_step_text(&mix->steps[s], step));
     }
 }

@@ -30,14 +30,14 @@ static void fill(const struct job *job, const struct mix *mix, struct mix_work *
     out->count = mix->count;
     for (uint32_t i = 0; i < mix->count; i++) {
         const struct workload *workload = &job->workloads[mix->workloads[i]];
-        struct mix_program *program = &out->programs[i];
-        *program = (struct mix_program){
+        struct mix_workload *into = &out->workloads[i];
+        *into = (struct mix_workload){
             .first = steps,
             .count = workload->count,
             .weight = mix->weights[i],
             .check = (uint32_t)workload->check,
         };
-        memcpy(program->name, workload->name, sizeof program->name);
+        memcpy(into->name, workload->name, sizeof into->name);
         memcpy(&out->steps[steps], workload->steps, workload->count * sizeof out->steps[0]);
         steps += workload->count;
     }

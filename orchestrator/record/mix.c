@@ -2,28 +2,28 @@
 
 void record_add_mix(json_t *record, const struct point *point, const struct round_result *result)
 {
-    if (!result->programs)
+    if (!result->workloads)
         return;
     json_t *workloads = json_array();
-    for (unsigned i = 0; i < result->program_count; i++) {
-        const struct mix_program *program = &point->mix->programs[i];
-        const struct round_program *done = &result->programs[i];
+    for (unsigned i = 0; i < result->workload_count; i++) {
+        const struct mix_workload *workload = &point->mix->workloads[i];
+        const struct round_workload *done = &result->workloads[i];
         json_array_append_new(
             workloads,
-            json_pack("{s:s, s:i, s:i, s:b, s:f, s:I, s:o}", "name", program->name, "weight",
-                      (int)program->weight, "workers", (int)done->workers, "checked",
-                      (int)(program->check != WORKLOAD_CHECK_NO &&
-                            workload_can_check(&point->mix->steps[program->first], program->count)),
-                      "throughput_ips", done->throughput_ips, "iterations",
-                      (json_int_t)done->iterations, "latency_us",
-                      record_latency(&done->latency, NULL, 0)));
+            json_pack(
+                "{s:s, s:i, s:i, s:b, s:f, s:I, s:o}", "name", workload->name, "weight",
+                (int)workload->weight, "workers", (int)done->workers, "checked",
+                (int)(workload->check != WORKLOAD_CHECK_NO &&
+                      workload_can_check(&point->mix->steps[workload->first], workload->count)),
+                "throughput_ips", done->throughput_ips, "iterations", (json_int_t)done->iterations,
+                "latency_us", record_latency(&done->latency, NULL, 0)));
     }
     json_object_set_new(record, "workloads", workloads);
     /* Which of them each worker ran. */
     json_t *workers = json_object_get(record, "per_worker");
     for (size_t i = 0; i < json_array_size(workers); i++)
         json_object_set_new(json_array_get(workers, i), "workload",
-                            json_string(point->mix->programs[result->workers[i].program].name));
+                            json_string(point->mix->workloads[result->workers[i].workload].name));
 }
 
 void record_add_workloads(json_t *record, const struct job *job)

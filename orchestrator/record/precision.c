@@ -195,10 +195,11 @@ static void warn_outliers_of(json_t *warnings, const struct point *point, const 
 static void warn_outliers(json_t *warnings, const struct point *point,
                           const struct round_result *last)
 {
-    if (!last->programs)
+    if (!last->workloads)
         warn_outliers_of(warnings, point, NULL, &last->latency);
-    for (unsigned i = 0; i < last->program_count; i++)
-        warn_outliers_of(warnings, point, point->mix->programs[i].name, &last->programs[i].latency);
+    for (unsigned i = 0; i < last->workload_count; i++)
+        warn_outliers_of(warnings, point, point->mix->workloads[i].name,
+                         &last->workloads[i].latency);
 }
 
 /* The trend is a straight line through the mean in the middle of the window. */

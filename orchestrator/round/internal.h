@@ -154,7 +154,7 @@ enum status round_collect(const struct round *round);
 /* per_gpu.c: the result's gpus, and its telemetry from theirs. */
 enum status round_collect_gpus(const struct round *round, const double *iterations,
                                double steady_s);
-/* mix.c: the result's programs. */
+/* mix.c: the result's workloads. */
 enum status round_collect_mix(const struct round *round, const double *iterations, double steady_s);
 /* fixed.c: the result's fixed, from the workers' times; the result has its workers. */
 enum status round_collect_fixed(const struct shm *shm, struct round_result *result);

@@ -38,12 +38,12 @@ static void add_gpus(struct round_result *last, const struct round_result *befor
     }
 }
 
-static void add_programs(struct round_result *last, const struct round_result *before,
-                         unsigned rounds)
+static void add_workloads(struct round_result *last, const struct round_result *before,
+                          unsigned rounds)
 {
-    for (unsigned i = 0; last->programs && before->programs && i < last->program_count; i++) {
-        struct round_program *into = &last->programs[i];
-        const struct round_program *from = &before->programs[i];
+    for (unsigned i = 0; last->workloads && before->workloads && i < last->workload_count; i++) {
+        struct round_workload *into = &last->workloads[i];
+        const struct round_workload *from = &before->workloads[i];
         add_rate(&into->throughput_ips, from->throughput_ips, rounds);
         into->iterations += from->iterations;
         histogram_merge(&into->latency, &from->latency);
@@ -77,7 +77,7 @@ static void add_before(struct round_result *last, const struct round_result *bef
     round_add_requests(&last->requests, &before->requests);
     round_add_cpu(&last->cpu, &before->cpu);
     window_merge(&last->window, &before->window);
-    add_programs(last, before, rounds);
+    add_workloads(last, before, rounds);
     add_gpus(last, before, rounds);
     telemetry_window_merge(&last->telemetry, &before->telemetry);
     last->steady_from_s = fmax(last->steady_from_s, before->steady_from_s);
@@ -209,10 +209,10 @@ void round_result_release(struct round_result *result)
 {
     free(result->workers);
     free(result->processes);
-    free(result->programs);
+    free(result->workloads);
     free(result->gpus);
     result->workers = NULL;
     result->processes = NULL;
-    result->programs = NULL;
+    result->workloads = NULL;
     result->gpus = NULL;
 }

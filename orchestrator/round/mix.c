@@ -10,7 +10,7 @@ static bool is_described(const struct point *point)
 static void weights_of(const struct mix_work *mix, uint32_t weights[MIX_MOST])
 {
     for (uint32_t i = 0; i < mix->count; i++)
-        weights[i] = mix->programs[i].weight;
+        weights[i] = mix->workloads[i].weight;
 }
 
 enum status round_check_mix(const struct point *point)
@@ -55,7 +55,7 @@ void round_deal_mix(const struct round *round)
         struct mix_deal deal = {{0}};
         for (unsigned p = gpu; p < point_processes(point); p += point_gpus(point))
             for (unsigned i = 0; i < point_slots(point); i++)
-                shm_slot_at(&round->shm, p, i)->program =
+                shm_slot_at(&round->shm, p, i)->workload =
                     mix_next(&deal, weights, point->mix->count);
     }
 }
@@ -65,19 +65,19 @@ enum status round_collect_mix(const struct round *round, const double *iteration
     const struct point *point = round->point;
     if (!is_described(point))
         return STATUS_OK;
-    struct round_program *programs = calloc(point->mix->count, sizeof *programs);
-    if (!programs)
+    struct round_workload *workloads = calloc(point->mix->count, sizeof *workloads);
+    if (!workloads)
         return status_set(STATUS_MEMORY, "out of memory for the results");
     for (unsigned i = 0; i < point_workers(point); i++) {
         const struct shm_slot *slot = round_slot(round, i);
-        struct round_program *program = &programs[slot->program];
-        program->workers++;
-        program->throughput_ips += iterations[i] / steady_s;
-        program->iterations += slot->iterations;
-        histogram_merge(&program->latency, &slot->latency);
-        round->result->workers[i].program = slot->program;
+        struct round_workload *workload = &workloads[slot->workload];
+        workload->workers++;
+        workload->throughput_ips += iterations[i] / steady_s;
+        workload->iterations += slot->iterations;
+        histogram_merge(&workload->latency, &slot->latency);
+        round->result->workers[i].workload = slot->workload;
     }
-    round->result->programs = programs;
-    round->result->program_count = point->mix->count;
+    round->result->workloads = workloads;
+    round->result->workload_count = point->mix->count;
     return STATUS_OK;
 }

@@ -73,9 +73,9 @@ struct numa {
 
 struct round_worker {
     unsigned process, thread, stream;
-    unsigned program; /* of a mix: the index of its workload in the point's */
-    char cpus[1024];  /* a process of a program may have many, and not in a row */
-    char numa[32];    /* nodes of its host buffers; empty: not known, or there is only one */
+    unsigned workload; /* of a mix: the index of its workload in the point's */
+    char cpus[1024];   /* a process of a program may have many, and not in a row */
+    char numa[32];     /* nodes of its host buffers; empty: not known, or there is only one */
     /* Multiprocessors of its partition that its kernels ran on, a bit each; all zero: it has none.
      */
     uint64_t multiprocessors[WORK_MULTIPROCESSORS / 64];
@@ -117,7 +117,7 @@ struct round_gpu {
 };
 
 /* What the workers of one workload of a mix did in all rounds. */
-struct round_program {
+struct round_workload {
     unsigned workers;
     double throughput_ips; /* of the steady part of a window, mean of the rounds */
     uint64_t iterations;
@@ -165,10 +165,10 @@ struct round_result {
     struct numa numa;
     struct round_gpu *gpus; /* owned, gpu_count of them; NULL with one GPU */
     unsigned gpu_count;
-    struct round_worker *workers;    /* owned, point_workers() of them */
-    struct round_process *processes; /* owned, point_processes() of them */
-    struct round_program *programs;  /* owned, one for each workload of a mix; else NULL */
-    unsigned program_count;
+    struct round_worker *workers;     /* owned, point_workers() of them */
+    struct round_process *processes;  /* owned, point_processes() of them */
+    struct round_workload *workloads; /* owned, one for each workload of a mix; else NULL */
+    unsigned workload_count;
 };
 
 /* Sets *out to the latency of all requests: those without a good answer are later than any limit

@@ -31,7 +31,7 @@ struct described_step {
 struct described {
     const struct worker_process *process;
     const struct worker_context *context;
-    const struct mix_program *program;
+    const struct mix_workload *workload;
     bool graphs, pinned, sync_before_out;
     bool shares_thread; /* with other streams */
     cuda_stream stream;

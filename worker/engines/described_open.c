@@ -26,7 +26,7 @@ static void lay_out(struct described *described, uint64_t *side, uint64_t *in, u
             at->checked = known / sizeof(int);
             if (at->checked > DESCRIBED_CHECKED_INTS)
                 at->checked = DESCRIBED_CHECKED_INTS;
-            if (described->program->check == WORKLOAD_CHECK_NO)
+            if (described->workload->check == WORKLOAD_CHECK_NO)
                 at->checked = 0;
             at->added = trace.added;
             *out += bytes;
@@ -97,26 +97,26 @@ enum status described_open(const struct worker_process *process,
                            void **out)
 {
     const struct shm_settings *settings = &process->shm.header->settings;
-    if (slot->program >= settings->mix.count || settings->mix.count > MIX_MOST)
-        return status_set(STATUS_PROTOCOL, "a worker was given workload %u of %u", slot->program,
+    if (slot->workload >= settings->mix.count || settings->mix.count > MIX_MOST)
+        return status_set(STATUS_PROTOCOL, "a worker was given workload %u of %u", slot->workload,
                           settings->mix.count);
-    const struct mix_program *program = &settings->mix.programs[slot->program];
-    if (program->first > WORKLOAD_STEPS || program->count > WORKLOAD_STEPS - program->first)
-        return status_set(STATUS_PROTOCOL, "a workload has %u steps", program->count);
+    const struct mix_workload *workload = &settings->mix.workloads[slot->workload];
+    if (workload->first > WORKLOAD_STEPS || workload->count > WORKLOAD_STEPS - workload->first)
+        return status_set(STATUS_PROTOCOL, "a workload has %u steps", workload->count);
     struct described *described = calloc(1, sizeof *described);
     if (!described)
         return status_set(STATUS_MEMORY, "out of host memory");
     described->process = process;
     described->context = context;
-    described->program = program;
+    described->workload = workload;
     described->graphs = settings->launch == LAUNCH_GRAPH;
     described->shares_thread = shm_streams(process->shm.header) > 1;
     described->pinned = settings->memory == MEMORY_PINNED;
     described->sync_before_out =
         !described->pinned && !described->graphs && settings->sync == SYNC_STREAM;
-    described->count = program->count;
+    described->count = workload->count;
     for (unsigned i = 0; i < described->count; i++)
-        described->steps[i].step = settings->mix.steps[program->first + i];
+        described->steps[i].step = settings->mix.steps[workload->first + i];
     clock_sleep_exactly();
     enum status status =
         CUDA_CALL(&process->driver, stream_create, &described->stream, CUDA_STREAM_NON_BLOCKING);

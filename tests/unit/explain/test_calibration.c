@@ -438,7 +438,7 @@ static struct mix_work described(void)
     assert_int_equal(workload_begin("detect", &workload), STATUS_OK);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         assert_int_equal(workload_add_step(&workload, texts[i]), STATUS_OK);
-    mix.programs[0] = (struct mix_program){.count = workload.count, .weight = 1};
+    mix.workloads[0] = (struct mix_workload){.count = workload.count, .weight = 1};
     memcpy(mix.steps, workload.steps, sizeof mix.steps);
     return mix;
 }
@@ -490,13 +490,13 @@ static void test_loads_of_a_described_workload(void **state)
     struct point copies = calibrate_copies(&from, COPIES_BOTH, MEMORY_PAGEABLE, &room);
     assert_ptr_equal(copies.mix, &room);
     assert_int_equal(copies.work.bytes, 2 << 20);
-    assert_int_equal(room.programs[0].count, 2);
+    assert_int_equal(room.workloads[0].count, 2);
     assert_int_equal(room.steps[0].kind, STEP_COPY_IN);
     assert_int_equal(room.steps[1].kind, STEP_COPY_OUT);
-    assert_int_equal(room.programs[0].check, WORKLOAD_CHECK_NO);
+    assert_int_equal(room.workloads[0].check, WORKLOAD_CHECK_NO);
 
     calibrate_kernels(&from, &room);
-    assert_int_equal(room.programs[0].count, 3);
+    assert_int_equal(room.workloads[0].count, 3);
     assert_memory_equal(&room.steps[2], &mix.steps[5], sizeof room.steps[2]);
 
     /* Kernels of four iterations: 16 of 2 blocks are one of 32, and what fills the GPU is as it
@@ -506,7 +506,7 @@ static void test_loads_of_a_described_workload(void **state)
     assert_ptr_equal(kernels.mix, &room);
     assert_float_equal(share, 4, 1e-9);
     assert_int_equal(kernels.work.launch, LAUNCH_GRAPH);
-    assert_int_equal(room.programs[0].count, 3);
+    assert_int_equal(room.workloads[0].count, 3);
     assert_int_equal(room.steps[0].count, 1);
     assert_int_equal(room.steps[0].blocks, 32);
     assert_int_equal(room.steps[0].amount, 1000);

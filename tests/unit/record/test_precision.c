@@ -219,21 +219,21 @@ static void outliers_of_those_in_turns_are_their_time_slices(void **state)
 static void workloads_of_a_mix_are_no_outliers_of_each_other(void **state)
 {
     (void)state;
-    static struct mix_work mix = {.programs = {{.name = "quick"}, {.name = "long"}}};
-    static struct round_program programs[2];
+    static struct mix_work mix = {.workloads = {{.name = "quick"}, {.name = "long"}}};
+    static struct round_workload workloads[2];
     measured(1, 0.005);
     for (int i = 0; i < 100; i++) {
         histogram_record(&measurement.last.latency, 10000000);
-        histogram_record(&programs[0].latency, 1000000);
-        histogram_record(&programs[1].latency, 10000000);
+        histogram_record(&workloads[0].latency, 1000000);
+        histogram_record(&workloads[1].latency, 10000000);
     }
     point.mix = &mix;
-    measurement.last.programs = programs;
-    measurement.last.program_count = 2;
+    measurement.last.workloads = workloads;
+    measurement.last.workload_count = 2;
     json_t *record = recorded(0.01);
     assert_int_equal(json_array_size(json_object_get(record, "warnings")), 0);
     json_decref(record);
-    histogram_record(&programs[1].latency, 200000000);
+    histogram_record(&workloads[1].latency, 200000000);
     record = recorded(0.01);
     assert_non_null(strstr(only_warning(record, "outliers"), "0.99% of the iterations of long"));
     json_decref(record);

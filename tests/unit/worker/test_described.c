@@ -181,12 +181,12 @@ static void rig_new(const char *const *steps, uint32_t memory, uint32_t launch, 
     settings->memory = memory;
     settings->launch = launch;
     settings->mix.count = 2;
-    settings->mix.programs[0] = (struct mix_program){.name = "other", .count = 1};
-    settings->mix.programs[1] =
-        (struct mix_program){.name = "detect", .first = 1, .count = workload.count, .check = check};
+    settings->mix.workloads[0] = (struct mix_workload){.name = "other", .count = 1};
+    settings->mix.workloads[1] = (struct mix_workload){
+        .name = "detect", .first = 1, .count = workload.count, .check = check};
     settings->mix.steps[0] = (struct workload_step){.kind = STEP_SYNCHRONIZE, .count = 1};
     memcpy(&settings->mix.steps[1], workload.steps, workload.count * sizeof workload.steps[0]);
-    rig->slot.program = 1;
+    rig->slot.workload = 1;
     rig->process.shm.header = &rig->header;
     rig->process.context.compute = (cuda_function)(void *)&compute;
     rig->process.context.streaming = (cuda_function)(void *)&streaming;
@@ -382,11 +382,11 @@ static void a_wrong_program_is_refused(void **state)
     (void)state;
     rig_new(STEPS("copy-in 64K"), MEMORY_PINNED, LAUNCH_STREAM, WORKLOAD_CHECK_POSSIBLE);
     void *work = NULL;
-    rig->slot.program = 2;
+    rig->slot.workload = 2;
     assert_int_equal(described_engine.open(&rig->process, &rig->process.context, &rig->slot, &work),
                      STATUS_PROTOCOL);
-    rig->slot.program = 1;
-    rig->header.settings.mix.programs[1].count = WORKLOAD_STEPS;
+    rig->slot.workload = 1;
+    rig->header.settings.mix.workloads[1].count = WORKLOAD_STEPS;
     assert_int_equal(described_engine.open(&rig->process, &rig->process.context, &rig->slot, &work),
                      STATUS_PROTOCOL);
     assert_null(work);
