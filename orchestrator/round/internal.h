@@ -8,6 +8,12 @@
 #include "orchestrator/crew/crew.h"
 #include "orchestrator/round/round.h"
 
+/* What is known of a worker that must go on. */
+struct round_progress {
+    uint64_t last_end_ns; /* when its last iteration ended, from the agreed start */
+    uint64_t since_ns; /* when it was last seen to go on or to be idle, by the clock; 0: not yet */
+};
+
 struct round {
     struct session *session;
     const struct point *point;
@@ -18,6 +24,7 @@ struct round {
     struct gpu_child *children; /* these; those of the point come first */
     uint64_t spawn_ns;          /* when the first was started */
     bool gate_open;
+    struct round_progress *progress; /* of each worker, in the window; else NULL */
     double goal_rel; /* of the interval that the window could end with; 0: it could not */
     bool grew;       /* it was longer than at its first look */
     struct latency_blocks blocks;
@@ -72,12 +79,10 @@ enum status round_ended_process(const struct round *round, unsigned index);
 
 /*
  * Waits for a condition or a moment, whichever is first; STATUS_TIMEOUT if it was the moment. Ends
- * early with STATUS_INTERRUPTED, or with the error of a worker that failed or ended. With beats and
- * since_ns, of the caller's, zero at first and one a worker each, a worker that makes no progress
- * is an error, too.
+ * early with STATUS_INTERRUPTED, or with the error of a worker that failed or ended. Within the
+ * window a worker that makes no progress is an error, too.
  */
-enum status round_wait_until(struct round *round, round_condition condition, uint64_t until_ns,
-                             uint64_t *beats, uint64_t *since_ns);
+enum status round_wait_until(struct round *round, round_condition condition, uint64_t until_ns);
 
 /* A binding that the kernel refuses would be measured as another one: STATUS_WORKER. Call it, and
  * the proofs, once the workers are ready. */

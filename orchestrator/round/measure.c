@@ -41,15 +41,13 @@ static bool never(const struct round *round)
 }
 
 /* As round_wait_until(), and takes note of the latencies meanwhile. */
-static enum status wait_in_window(struct round *round, round_condition condition, uint64_t until_ns,
-                                  uint64_t *beats)
+static enum status wait_in_window(struct round *round, round_condition condition, uint64_t until_ns)
 {
     struct latency_blocks *blocks = &round->blocks;
     for (;;) {
         bool until_note = blocks->next_ns < until_ns;
         enum status status =
-            round_wait_until(round, condition, until_note ? blocks->next_ns : until_ns, beats,
-                             beats + point_workers(round->point));
+            round_wait_until(round, condition, until_note ? blocks->next_ns : until_ns);
         uint64_t now_ns = clock_now_ns();
         if (now_ns >= blocks->next_ns)
             latency_blocks_note(blocks, &round->shm, now_ns);
@@ -83,9 +81,9 @@ static uint64_t window_end_ns(const struct round *round)
 
 /* The window is the time in which all workers are at work. There is no deadline but each worker's
  * own, that its next iteration ends. */
-static enum status run_fixed_work(struct round *round, uint64_t *beats)
+static enum status run_fixed_work(struct round *round)
 {
-    enum status status = wait_in_window(round, all_finished, UINT64_MAX, beats);
+    enum status status = wait_in_window(round, all_finished, UINT64_MAX);
     if (status != STATUS_OK)
         return status;
     shm_align_slices(&round->shm);
@@ -133,16 +131,16 @@ static uint64_t slices_by_now(const struct round *round, uint64_t start_ns, uint
  * was planned. The window has all that happened until its end, however late this thread sees it:
  * workers know that end before it comes. */
 static enum status grow_window(struct round *round, uint64_t start_ns, uint64_t first_ns,
-                               uint64_t most, uint64_t *beats)
+                               uint64_t most)
 {
     const struct shm_settings *settings = &round->shm.header->settings;
-    uint64_t *since_ns = beats + point_workers(round->point), window_ns = first_ns;
+    uint64_t window_ns = first_ns;
     unsigned narrow = 0;
     bool decided = false;
     round->goal_rel = point_is_open(round->point) ? 0.0 : round->limits->precision_rel;
     while (!decided) {
         uint64_t until_ns = start_ns + settings->warmup_ns + window_ns;
-        enum status status = wait_in_window(round, never, until_ns, beats);
+        enum status status = wait_in_window(round, never, until_ns);
         if (status != STATUS_TIMEOUT)
             return status;
         round->slices = slices_by_now(round, start_ns, most);
@@ -154,14 +152,12 @@ static enum status grow_window(struct round *round, uint64_t start_ns, uint64_t 
         round->slices = slices_by_now(round, start_ns, most) + AHEAD;
         round->slices = round->slices < most ? round->slices : most;
         atomic_store(&round->shm.header->window_end_ns, window_end_ns(round));
-        enum status status =
-            round_wait_until(round, never, start_ns + window_end_ns(round), beats, since_ns);
+        enum status status = round_wait_until(round, never, start_ns + window_end_ns(round));
         if (status != STATUS_TIMEOUT)
             return status;
     }
     if (point_is_program(round->point)) {
-        enum status status =
-            round_wait_until(round, all_have_begun, clock_now_ns() + BEGIN_NS, beats, since_ns);
+        enum status status = round_wait_until(round, all_have_begun, clock_now_ns() + BEGIN_NS);
         if (status == STATUS_OK || status == STATUS_TIMEOUT)
             status = round_program_check_openers(round);
         if (status != STATUS_OK)
@@ -176,8 +172,8 @@ enum status round_run_window(struct round *round)
     const struct shm_settings *settings = &round->shm.header->settings;
     const struct point *point = round->point;
     unsigned workers = point_workers(point);
-    uint64_t *beats = calloc(workers * 2, sizeof *beats);
-    if (!beats)
+    round->progress = calloc(workers, sizeof *round->progress);
+    if (!round->progress)
         return status_set(STATUS_MEMORY, "out of memory");
     uint64_t start_ns = clock_now_ns() + LEAD_NS + workers * LEAD_WORKER_NS;
     uint64_t first_ns = round->limits->duration_ns, longest_ns = round->limits->max_duration_ns;
@@ -193,9 +189,10 @@ enum status round_run_window(struct round *round)
     latency_blocks_begin(&round->blocks, start_ns + settings->warmup_ns, first_ns);
     round->gate_open = true;
     shm_gate_open(&round->shm, start_ns);
-    enum status status = settings->iterations ? run_fixed_work(round, beats)
-                                              : grow_window(round, start_ns, first_ns, most, beats);
+    enum status status =
+        settings->iterations ? run_fixed_work(round) : grow_window(round, start_ns, first_ns, most);
     telemetry_end(round->session->telemetry, start_ns + window_end_ns(round));
-    free(beats);
+    free(round->progress);
+    round->progress = NULL;
     return status;
 }

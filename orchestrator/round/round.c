@@ -68,7 +68,7 @@ static enum status get_ready(struct round *round)
     for (unsigned p = 0; p < processes && status == STATUS_OK && !round->result->reused; p++)
         status = crew_spawn(round->crew, round->session, p);
     if (status == STATUS_OK)
-        status = round_wait_until(round, are_ready_or_too_few, deadline_ns, NULL, NULL);
+        status = round_wait_until(round, are_ready_or_too_few, deadline_ns);
     if (status == STATUS_OK && !all_ready(round))
         status = STATUS_TIMEOUT;
     double seconds = (double)(clock_now_ns() - round->spawn_ns) / 1e9;
@@ -138,13 +138,13 @@ static enum status park(struct round *round)
     uint64_t timeout_ns = round->limits->timeout_ns, until_ns = clock_now_ns() + timeout_ns;
     if (point_is_program(round->point)) {
         uint64_t half_ns = clock_now_ns() + timeout_ns / 2;
-        enum status status = round_wait_until(round, all_are_between, half_ns, NULL, NULL);
+        enum status status = round_wait_until(round, all_are_between, half_ns);
         if (status != STATUS_OK)
             return status;
         uint64_t held_ns = clock_now_ns() + HELD_NS;
         until_ns = held_ns < until_ns ? held_ns : until_ns;
     }
-    return round_wait_until(round, all_parked, until_ns, NULL, NULL);
+    return round_wait_until(round, all_parked, until_ns);
 }
 
 static bool runs_on(const struct round *round)
@@ -171,7 +171,7 @@ static bool park_fewer(struct round *round)
     }
     atomic_store(&round->shm.header->slots_usable, threads);
     shm_stop(&round->shm, 0);
-    return round_wait_until(round, all_parked, clock_now_ns() + HELD_NS, NULL, NULL) == STATUS_OK;
+    return round_wait_until(round, all_parked, clock_now_ns() + HELD_NS) == STATUS_OK;
 }
 
 /* Of a process that something within it has ended, and with success, before its workers had

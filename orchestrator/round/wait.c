@@ -104,23 +104,24 @@ static unsigned holding_up(const struct round *round, unsigned worker)
     return worker;
 }
 
-/* Names the workers that have made no progress since their beats were noted: no iteration has
- * ended, well or not. */
-static enum status check_progress(const struct round *round, uint64_t *beats, uint64_t *since_ns)
+/* Names a worker that has made no progress for too long: no iteration has ended, well or not. */
+static enum status check_progress(const struct round *round)
 {
     const struct point *point = round->point;
     uint64_t now = clock_now_ns();
     char name[ROUND_NAME_TEXT];
     for (unsigned i = 0; i < point_workers(point); i++) {
         const struct shm_slot *slot = round_slot(round, i);
+        struct round_progress *progress = &round->progress[i];
         if (atomic_load_explicit(&slot->state, memory_order_relaxed) == SHM_STATE_FINISHED)
             continue;
-        uint64_t beat = atomic_load_explicit(&slot->last_end_ns, memory_order_relaxed);
+        uint64_t last_end_ns = atomic_load_explicit(&slot->last_end_ns, memory_order_relaxed);
         uint64_t idle_until_ns = atomic_load_explicit(&slot->idle_until_ns, memory_order_relaxed);
-        if (beat != beats[i] || since_ns[i] == 0 || now < idle_until_ns) {
-            beats[i] = beat;
-            since_ns[i] = now;
-        } else if (now - since_ns[i] > round->limits->timeout_ns) {
+        if (last_end_ns != progress->last_end_ns || progress->since_ns == 0 ||
+            now < idle_until_ns) {
+            progress->last_end_ns = last_end_ns;
+            progress->since_ns = now;
+        } else if (now - progress->since_ns > round->limits->timeout_ns) {
             if (point_is_program(point))
                 return round_program_hangs(round, i);
             return status_set(STATUS_WORKER, "%s hangs: no iteration ended for %.3g s",
@@ -131,8 +132,7 @@ static enum status check_progress(const struct round *round, uint64_t *beats, ui
     return STATUS_OK;
 }
 
-enum status round_wait_until(struct round *round, round_condition condition, uint64_t until_ns,
-                             uint64_t *beats, uint64_t *since_ns)
+enum status round_wait_until(struct round *round, round_condition condition, uint64_t until_ns)
 {
     unsigned processes = round->crew->pool.count;
     struct pollfd *fds = calloc(processes + 2, sizeof *fds);
@@ -150,8 +150,8 @@ enum status round_wait_until(struct round *round, round_condition condition, uin
         int ended = status == STATUS_OK ? pool_reap(&round->crew->pool) : -1;
         if (ended >= 0)
             status = round_ended_process(round, (unsigned)ended);
-        if (status == STATUS_OK && beats)
-            status = check_progress(round, beats, since_ns);
+        if (status == STATUS_OK && round->progress)
+            status = check_progress(round);
         if (status != STATUS_OK || condition(round))
             break;
         uint64_t now = clock_now_ns();
@@ -166,7 +166,7 @@ enum status round_wait_until(struct round *round, round_condition condition, uin
                 .fd = round->children[p].ended ? -1 : round->children[p].pidfd, .events = POLLIN};
         /* Hung workers make no event, nor do programs without the descriptor: look at them a few
          * times a second. */
-        bool looks = beats || point_is_program(round->point);
+        bool looks = round->progress || point_is_program(round->point);
         uint64_t look_ns = now + NS_PER_S / 4;
         uint64_t wake_ns = looks && look_ns < until_ns ? look_ns : until_ns;
         if (poll(fds, processes + 2, clock_remaining_ms(wake_ns)) < 0 && errno != EINTR) {
