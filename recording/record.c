@@ -122,8 +122,8 @@ void recorder_add(struct recorder *recorder, const struct iteration_times *times
         histogram_cover(&slot->latency, latency_ns);
     }
     atomic_store_explicit(&slot->last_end_ns, end_ns, memory_order_relaxed);
-    uint64_t beats = atomic_load_explicit(&slot->heartbeat, memory_order_relaxed);
-    atomic_store_explicit(&slot->heartbeat, beats + 1, memory_order_release);
+    uint64_t completed = atomic_load_explicit(&slot->completed, memory_order_relaxed);
+    atomic_store_explicit(&slot->completed, completed + 1, memory_order_release);
 }
 
 void recorder_add_bad(struct recorder *recorder, uint64_t begin_ns, bool wrong, const char *text)

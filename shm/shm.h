@@ -223,7 +223,7 @@ struct shm_cpu {
 struct shm_slot {
     _Alignas(64) _Atomic uint32_t state; /* enum shm_state */
     _Atomic uint32_t inside;             /* enum shm_inside */
-    _Atomic uint64_t heartbeat;          /* iterations completed since release, warm-up included */
+    _Atomic uint64_t completed;          /* iterations since release, warm-up included */
     _Atomic uint64_t last_end_ns;        /* end of the last of them, from the agreed start */
     _Atomic uint64_t idle_until_ns;      /* it waits for this planned start; 0: no */
     _Atomic uint32_t opened;             /* a program's: enum shm_opened */

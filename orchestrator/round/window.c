@@ -33,14 +33,14 @@ static uint64_t end_of(const struct shm_settings *settings, uint64_t slices)
 }
 
 /* Adds what the iteration that runs is taken to have done of itself. */
-static double add_running(const struct shm_settings *settings, uint64_t beats, uint64_t last_end_ns,
-                          uint64_t first, uint64_t last, double *series)
+static double add_running(const struct shm_settings *settings, uint64_t completed,
+                          uint64_t last_end_ns, uint64_t first, uint64_t last, double *series)
 {
     uint64_t end_ns = end_of(settings, last), from_ns = end_of(settings, first);
     if (settings->rate_units || last_end_ns >= end_ns)
         return 0.0;
     double age_ns = (double)(end_ns - last_end_ns);
-    double mean_ns = beats ? (double)last_end_ns / (double)beats : 0.0;
+    double mean_ns = completed ? (double)last_end_ns / (double)completed : 0.0;
     double per_ns = 1.0 / fmax(age_ns, mean_ns);
     if (last_end_ns > from_ns)
         from_ns = last_end_ns;
@@ -57,7 +57,7 @@ double window_iterations(const struct shm *shm, const struct shm_slot *slot, uin
                          uint64_t last, double *series)
 {
     /* Before the slices: what ends meanwhile may count twice in a look, and is in no result. */
-    uint64_t beats = atomic_load_explicit(&slot->heartbeat, memory_order_acquire);
+    uint64_t completed = atomic_load_explicit(&slot->completed, memory_order_acquire);
     uint64_t last_end_ns = atomic_load_explicit(&slot->last_end_ns, memory_order_relaxed);
     uint64_t units = 0;
     for (uint64_t i = first; i < last; i++) {
@@ -67,7 +67,7 @@ double window_iterations(const struct shm *shm, const struct shm_slot *slot, uin
             series[i - first] += (double)slice / (double)SHM_ITERATION_UNITS;
     }
     return (double)units / (double)SHM_ITERATION_UNITS +
-           add_running(&shm->header->settings, beats, last_end_ns, first, last, series);
+           add_running(&shm->header->settings, completed, last_end_ns, first, last, series);
 }
 
 /* How long an iteration takes usually: the fourth longest of the window, or, while it has fewer,
@@ -76,7 +76,7 @@ static uint64_t usual_of(const struct shm_slot *slot, uint64_t still_ns, bool st
 {
     uint64_t usual_ns =
         atomic_load_explicit(&slot->longest_ns[SHM_LONGEST - 1], memory_order_relaxed);
-    uint64_t others = atomic_load_explicit(&slot->heartbeat, memory_order_acquire);
+    uint64_t others = atomic_load_explicit(&slot->completed, memory_order_acquire);
     uint64_t others_ns = atomic_load_explicit(&slot->last_end_ns, memory_order_relaxed);
     if (!still_runs && others > 0) {
         others--;

@@ -58,7 +58,7 @@ static void iterations_count_and_have_no_phases(void **state)
     const struct shm_slot *slot = slot_of(0);
     assert_int_equal(state_of(0), SHM_STATE_DONE);
     assert_int_equal(slot->iterations, 10);
-    assert_int_equal(atomic_load(&slot->heartbeat), 10);
+    assert_int_equal(atomic_load(&slot->completed), 10);
     assert_int_equal(slot->latency.count, 10);
     assert_int_equal(slot->launch.count + slot->sync.count + slot->h2d.count + slot->d2h.count, 0);
     assert_int_equal(atomic_load(&slot->slices[0]), 10 * SHM_ITERATION_UNITS);

@@ -75,7 +75,7 @@ static void join_users(struct user users[THREADS])
 /* make check ends what waits in vain. */
 static void await_iterations(unsigned number, uint64_t least)
 {
-    while (atomic_load(&slot_of(number)->heartbeat) < least)
+    while (atomic_load(&slot_of(number)->completed) < least)
         sched_yield();
 }
 
@@ -111,7 +111,7 @@ static void one_start_serves_several_assignments(void **state)
             while (state_of(i) != SHM_STATE_DONE)
                 sched_yield();
             /* Of this assignment alone. */
-            assert_int_equal(slot_of(i)->iterations, atomic_load(&slot_of(i)->heartbeat));
+            assert_int_equal(slot_of(i)->iterations, atomic_load(&slot_of(i)->completed));
             assert_int_equal(slot_of(i)->latency.count, slot_of(i)->iterations);
             assert_int_equal(atomic_load(&slot_of(i)->opened), SHM_OPENED_BEGUN);
         }

@@ -54,7 +54,7 @@ static void note_end(const struct fixture *fixture, unsigned worker, uint64_t en
 {
     struct shm_slot *slot = shm_slot_at(&fixture->shm, worker / 3, worker % 3);
     atomic_store(&slot->last_end_ns, end_ns);
-    atomic_store(&slot->heartbeat, end_ns / 3000000);
+    atomic_store(&slot->completed, end_ns / 3000000);
     for (unsigned i = 0; i < SHM_LONGEST; i++)
         atomic_store(&slot->longest_ns[i], 3000000);
     atomic_store(&slot->still_ns, 3000000);
@@ -252,9 +252,9 @@ static void only_a_long_and_rare_iteration_is_a_stall(void **state)
     assert_true(stalls(fixture, 1000, 600 * ms, 0));
     assert_false(stalls(fixture, 1000, 600 * ms, 590 * ms));
     struct shm_slot *slot = shm_slot_at(&fixture->shm, 0, 2);
-    atomic_store(&slot->heartbeat, 2);
+    atomic_store(&slot->completed, 2);
     assert_false(stalls(fixture, 1000, 600 * ms, 0));
-    atomic_store(&slot->heartbeat, 0);
+    atomic_store(&slot->completed, 0);
     assert_false(stalls(fixture, 1000, 600 * ms, 0));
     /* One of many in a longer window: it is in the interval. */
     fixture->shm.header->settings.slice_ns *= 10;

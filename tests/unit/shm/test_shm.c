@@ -312,7 +312,7 @@ static void an_assignment_begins_anew(void **state)
     slot->cpus[3] = 1;
     shm_slot_credit(slot, 0, 1000, 100, 900);
     histogram_record(&slot->latency, 77);
-    atomic_store(&slot->heartbeat, 5);
+    atomic_store(&slot->completed, 5);
     shm_slot_fail(slot, STATUS_CUDA, 700, "first");
     atomic_store(&slot->held, 1);
     atomic_store(&slot->opened, SHM_OPENED_BEGUN);
