@@ -481,16 +481,12 @@ void client_end_bad(struct mpsweep *handle, enum client_bad bad, const char *tex
 
 void client_note_unready(const char *text)
 {
-    struct shm_observer *out = &shm_process_at(&client.shm, client.process)->observer;
-    uint32_t next = atomic_load(&out->words_at) + 1;
-    text_printable(text, strlen(text), out->words[next % 2], sizeof out->words[0]);
-    atomic_store_explicit(&out->words_at, next, memory_order_release);
+    shm_text_publish(&shm_process_at(&client.shm, client.process)->observer.words, text);
 }
 
-void client_set_asking(struct mpsweep *handle, bool asking)
+void client_set_asking(bool asking)
 {
-    if (handle)
-        atomic_store(&handle->slot->inside, asking ? SHM_INSIDE_ITERATE : SHM_INSIDE_NOTHING);
+    atomic_store(&shm_process_at(&client.shm, client.process)->asking, asking);
 }
 
 void client_note_cut_off(void)

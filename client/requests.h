@@ -24,8 +24,8 @@ void client_end_bad(struct mpsweep *handle, enum client_bad bad, const char *tex
 /* Why the server is not ready as far as known, "" if it is not. */
 void client_note_unready(const char *text);
 
-/* Whether the handle waits for the answer to its first request, before it is ready. */
-void client_set_asking(struct mpsweep *handle, bool asking);
+/* Whether the first request waits for its answer, before which no handle is ready. */
+void client_set_asking(bool asking);
 
 /* A process was killed, perhaps with work on the GPU. */
 void client_note_cut_off(void);

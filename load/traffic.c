@@ -73,9 +73,9 @@ static enum status check_first(struct traffic *traffic)
     CURLcode result = CURLE_OK;
     struct exchange *exchange = &traffic->connections[0].exchange;
     exchange_begin(exchange);
-    client_set_asking(traffic->connections[0].handle, true);
+    client_set_asking(true);
     CURLMcode code = perform(traffic, exchange->easy, &result);
-    client_set_asking(traffic->connections[0].handle, false);
+    client_set_asking(false);
     enum status status = server_check(traffic->server);
     if (status == STATUS_OK && code != CURLM_OK)
         status = libcurl_fails(code);

@@ -3,7 +3,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "client/attachment.h"
 #include "common/clock.h"
@@ -137,10 +136,9 @@ static void note(enum shm_observed state, const char *text)
     struct shm_observer *out = &record()->observer;
     bool found = state == SHM_OBSERVED_ITERATION || state == SHM_OBSERVED_NOTHING;
     pthread_mutex_lock(&observer.mutex);
-    uint32_t before = atomic_load(&out->state), next = atomic_load(&out->words_at) + 1;
+    uint32_t before = atomic_load(&out->state);
     if (found || before != SHM_OBSERVED_ITERATION) {
-        text_printable(text, strlen(text), out->words[next % 2], sizeof out->words[0]);
-        atomic_store_explicit(&out->words_at, next, memory_order_release);
+        shm_text_publish(&out->words, text);
         if (found && before != (uint32_t)state)
             atomic_store(&out->changed_ns, clock_now_ns());
         if (found)
@@ -189,7 +187,7 @@ static bool has_launched(void)
 
 static void note_calls(const struct watcher *watcher)
 {
-    char line[SHM_OBSERVER_WORDS] = "";
+    char line[SHM_TEXT_BYTES] = "";
     struct text text = {.at = line, .size = sizeof line};
     for (int kind = CALL_LAUNCH; kind < CALL_KINDS; kind++)
         append_count(&text, (enum call_kind)kind, watcher->calls[kind], 0);
@@ -199,7 +197,7 @@ static void note_calls(const struct watcher *watcher)
 
 static void note_iteration(const struct watcher *watcher)
 {
-    char line[SHM_OBSERVER_WORDS] = "";
+    char line[SHM_TEXT_BYTES] = "";
     struct text text = {.at = line, .size = sizeof line};
     struct mark iteration = period_iteration(&watcher->period);
     if (observer.tick.kind == TICK_NVTX)

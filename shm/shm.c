@@ -10,6 +10,7 @@
 
 #include "common/clock.h"
 #include "common/memory_file.h"
+#include "common/text.h"
 
 /* The last part of the wait is spent awake: a sleeper on an idle CPU wakes hundreds of
  * microseconds late. */
@@ -89,9 +90,9 @@ void shm_reset(const struct shm *shm, const struct shm_settings *settings, unsig
         atomic_store(&process->mps, -1);
         atomic_store(&process->sms, 0);
         atomic_store(&process->memory_free, 0);
-        atomic_store(&process->words_at, 0);
         atomic_store(&process->cut_off, 0);
-        memset(process->words, 0, sizeof process->words);
+        atomic_store(&process->asking, 0);
+        memset(&process->last_words, 0, sizeof process->last_words);
         memset(process->cpus, 0, sizeof process->cpus);
         memset(process->nodes, 0, sizeof process->nodes);
         /* Before the first assignment they are untouched, and stay so: the first to touch a page
@@ -149,6 +150,21 @@ void shm_release(struct shm *shm)
 {
     memory_file_release(shm->fd, shm->header, shm->header ? shm->header->length : 0);
     *shm = (struct shm){.fd = -1};
+}
+
+void shm_text_publish(struct shm_text *text, const char *line)
+{
+    uint32_t next = atomic_load_explicit(&text->at, memory_order_relaxed) + 1;
+    text_printable(line, strlen(line), text->texts[next % 2], SHM_TEXT_BYTES);
+    atomic_store_explicit(&text->at, next, memory_order_release);
+}
+
+void shm_text_read(const struct shm_text *text, char out[SHM_TEXT_BYTES])
+{
+    uint32_t at = atomic_load_explicit(&text->at, memory_order_acquire);
+    const char *last = text->texts[at % 2];
+    /* It may be written while we read it: any bytes are fine. */
+    text_printable(last, strnlen(last, SHM_TEXT_BYTES), out, SHM_TEXT_BYTES);
 }
 
 struct shm_process *shm_process_at(const struct shm *shm, unsigned process)

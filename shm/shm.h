@@ -51,7 +51,7 @@
 #include "job/workload_mix.h"
 
 #define SHM_MAGIC UINT64_C(0x31706565777370bd) /* never valid UTF-8 text */
-#define SHM_VERSION 15
+#define SHM_VERSION 16
 
 /* Time slices in which progress is counted, the first beginning at the end of the warm-up. The
  * orchestrator picks slice_ns so that the longest window fits. */
@@ -154,6 +154,15 @@ struct shm_header {
 
 enum { SHM_GATE_CLOSED, SHM_GATE_OPEN };
 
+/* The last of the texts that one process publishes while another one reads: texts[at % 2]. The
+ * other one is being written. All zero bytes are an empty text. */
+#define SHM_TEXT_BYTES 256
+
+struct shm_text {
+    _Atomic uint32_t at;
+    char texts[2][SHM_TEXT_BYTES];
+};
+
 /* What an observer (observer/) knows of a program that does not report its own iterations; words
  * may also have why a server is not ready yet. */
 enum shm_observed {
@@ -164,12 +173,9 @@ enum shm_observed {
     SHM_OBSERVED_NO_WORK,   /* as SHM_OBSERVED_CALLS, and no launch or copy out is among them */
 };
 
-#define SHM_OBSERVER_WORDS 256
-
 struct shm_observer {
-    _Atomic uint32_t state;    /* enum shm_observed */
-    _Atomic uint32_t words_at; /* words[words_at % 2]; the other one is being written */
-    char words[2][SHM_OBSERVER_WORDS];
+    _Atomic uint32_t state; /* enum shm_observed */
+    struct shm_text words;
     /* Written before SHM_OBSERVED_ITERATION: calls in an iteration, and the share of its marks that
      * are like those of the iteration before. */
     uint32_t calls;
@@ -195,11 +201,9 @@ struct shm_process {
     _Atomic uint64_t kept_device, kept_host;
     /* Number of the assignment that it has finished last; 0 when a program has ended. */
     _Atomic uint32_t parked;
-    /* A program's last line on standard error, from its supervisor: words[words_at % 2]; the other
-     * one is being written. */
-    _Atomic uint32_t words_at;
     _Atomic uint32_t cut_off; /* a program that died of our SIGTERM, perhaps with work on the GPU */
-    char words[2][256];
+    _Atomic uint32_t asking;  /* 1: a server's first request has no answer yet */
+    struct shm_text last_words; /* a program's last line on standard error, from its supervisor */
     uint64_t cpus[WORK_CPUS / 64];   /* for threads that are no workers, from the orchestrator */
     char device_uuid[64];            /* the GPU that it must turn out to be, from the same */
     uint64_t nodes[WORK_NODES / 64]; /* for host memory, from the same; all zero: no wish */
@@ -311,6 +315,14 @@ enum status shm_attach(int fd, struct shm *out);
 
 /* Unmaps and closes the descriptor. Fine on a zeroed struct with fd -1. */
 void shm_release(struct shm *shm);
+
+/* Any process: stores a text for people, cut to its room, and then (release) that it is the last
+ * one, with all that its caller stored before. One writer at a time. */
+void shm_text_publish(struct shm_text *text, const char *line);
+
+/* Any process: copies the last text (acquire) as one for people. A writer that publishes two
+ * meanwhile leaves parts of both. */
+void shm_text_read(const struct shm_text *text, char out[SHM_TEXT_BYTES]);
 
 struct shm_process *shm_process_at(const struct shm *shm, unsigned process);
 /* Worker number `slot` of a process: stream by stream of its first thread, then of the next. */

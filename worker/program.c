@@ -95,9 +95,7 @@ static void publish_words(const struct supervisor *supervisor)
 {
     struct shm_process *record =
         shm_process_at(&supervisor->process.shm, supervisor->process.index);
-    uint32_t next = atomic_load(&record->words_at) + 1;
-    memcpy(record->words[next % 2], supervisor->words.last, sizeof supervisor->words.last);
-    atomic_store_explicit(&record->words_at, next, memory_order_release);
+    shm_text_publish(&record->last_words, supervisor->words.last);
 }
 
 /* What the program printed as errors; false when nothing more is there now. */

@@ -12,16 +12,6 @@
 #include "orchestrator/round/internal.h"
 #include "wire/tick.h"
 
-/* The last line that a process printed as an error, "" if none. */
-static void last_words(const struct round *round, unsigned process, char *out, size_t size)
-{
-    const struct shm_process *record = shm_process_at(&round->shm, process);
-    uint32_t at = atomic_load_explicit(&record->words_at, memory_order_acquire);
-    const char *words = record->words[at % 2];
-    /* It may be written while we read it: any bytes are fine. */
-    text_printable(words, strnlen(words, sizeof record->words[0]), out, size);
-}
-
 /* A thread more may take at least so long. */
 #define PATIENCE_LEAST_NS (5 * NS_PER_S)
 
@@ -66,12 +56,12 @@ static const char *hint(const struct round *round, const char *words)
 __attribute__((format(printf, 4, 5))) static enum status
 blame(const struct round *round, unsigned process, enum status code, const char *format, ...)
 {
-    char what[512], words[256], gpu[ROUND_NAME_TEXT];
+    char what[512], words[SHM_TEXT_BYTES], gpu[ROUND_NAME_TEXT];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
-    last_words(round, process, words, sizeof words);
+    shm_text_read(&shm_process_at(&round->shm, process)->last_words, words);
     /* The client library may have printed the same there. */
     if (strstr(words, what))
         words[0] = '\0';
@@ -93,13 +83,11 @@ enum status round_program_failed(const struct round *round, unsigned process, en
 
 /* What its observer has reported last. */
 static enum shm_observed read_observer(const struct round *round, unsigned process,
-                                       char words[SHM_OBSERVER_WORDS])
+                                       char words[SHM_TEXT_BYTES])
 {
     const struct shm_observer *observer = &shm_process_at(&round->shm, process)->observer;
     uint32_t state = atomic_load_explicit(&observer->state, memory_order_acquire);
-    uint32_t at = atomic_load_explicit(&observer->words_at, memory_order_acquire);
-    const char *last = observer->words[at % 2];
-    text_printable(last, strnlen(last, SHM_OBSERVER_WORDS), words, SHM_OBSERVER_WORDS);
+    shm_text_read(&observer->words, words);
     return (enum shm_observed)state;
 }
 
@@ -139,7 +127,7 @@ uint64_t round_program_lost_ns(const struct round *round)
 /* A program that does not report its iterations, and none were found. */
 static enum status blame_observed(const struct round *round, unsigned process, double seconds)
 {
-    char words[SHM_OBSERVER_WORDS];
+    char words[SHM_TEXT_BYTES];
     const char *asked = round->point->program.tick;
     struct tick tick = {.kind = TICK_AUTO};
     enum shm_observed state = read_observer(round, process, words);
@@ -266,13 +254,12 @@ static enum status blame_server(const struct round *round, unsigned process, dou
     const struct point_requests *requests = &round->point->program.requests;
     const struct placeholders values =
         program_placeholders(round->point, round->session, &round->crew->ports, process);
-    uint32_t inside = atomic_load(&shm_slot_at(&round->shm, process, 0)->inside);
     const char *asks = requests->ready ? requests->ready : requests->request;
     const char *what =
         requests->ready ? "no answer of 200 to 299 came from" : "it took no connection for";
-    char reason[SHM_OBSERVER_WORDS];
+    char reason[SHM_TEXT_BYTES];
     read_observer(round, process, reason);
-    if (inside == SHM_INSIDE_ITERATE) {
+    if (atomic_load(&shm_process_at(&round->shm, process)->asking)) {
         asks = requests->request;
         *reason = '\0';
         what = "its first request has no answer yet, which --timeout limits:";

@@ -110,7 +110,7 @@ static void run(void (*iterate)(unsigned number))
  */
 static const char *iteration_of(void (*iterate)(unsigned number))
 {
-    static char words[SHM_OBSERVER_WORDS];
+    static char words[SHM_TEXT_BYTES];
     const struct shm_settings settings = {0};
     int status = -1;
     assert_int_equal(shm_create(&settings, 1, 1, &shm), STATUS_OK);
@@ -123,9 +123,9 @@ static const char *iteration_of(void (*iterate)(unsigned number))
     assert_int_equal(status, 0);
     const struct shm_observer *seen = &shm_process_at(&shm, 0)->observer;
     bool found = atomic_load(&seen->state) == SHM_OBSERVED_ITERATION;
-    strcpy(words, atomic_load(&seen->lost_ns) ? "lost"
-                  : found                     ? seen->words[atomic_load(&seen->words_at) % 2]
-                                              : "");
+    shm_text_read(&seen->words, words);
+    if (atomic_load(&seen->lost_ns) || !found)
+        strcpy(words, atomic_load(&seen->lost_ns) ? "lost" : "");
     shm_release(&shm);
     return words;
 }

@@ -39,6 +39,23 @@ static void attached_sees_the_same(void **state)
     shm_release(&other);
 }
 
+static void the_last_text_is_read(void **state)
+{
+    (void)state;
+    static struct shm_text text;
+    char longer[SHM_TEXT_BYTES + 10] = "", read[SHM_TEXT_BYTES];
+    shm_text_read(&text, read);
+    assert_string_equal(read, "");
+    shm_text_publish(&text, "one\033");
+    shm_text_publish(&text, "two\033");
+    shm_text_read(&text, read);
+    assert_string_equal(read, "two?");
+    memset(longer, 'a', sizeof longer - 1);
+    shm_text_publish(&text, longer);
+    shm_text_read(&text, read);
+    assert_int_equal(strlen(read), SHM_TEXT_BYTES - 1);
+}
+
 static void slots_are_aligned_and_apart(void **state)
 {
     (void)state;
@@ -372,6 +389,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(attached_sees_the_same, begin, end),
         cmocka_unit_test_setup_teardown(slots_are_aligned_and_apart, begin, end),
+        cmocka_unit_test(the_last_text_is_read),
         cmocka_unit_test_setup_teardown(strangers_are_refused, begin, end),
         cmocka_unit_test_setup_teardown(an_iteration_is_credited_where_it_ran, begin, end),
         cmocka_unit_test_setup_teardown(slices_make_room_for_work_of_any_length, begin, end),
