@@ -25,18 +25,6 @@ void round_add_cpu(struct shm_cpu *into, const struct shm_cpu *from)
     into->process_cpu_ns += from->process_cpu_ns;
 }
 
-double round_cpus_in_use(const struct point *point, const struct round_result *result)
-{
-    const struct shm_cpu *cpu = &result->cpu;
-    return point_processes(point) * (double)cpu->process_cpu_ns / (double)cpu->process_wall_ns;
-}
-
-void round_latency_of_all(const struct round_result *result, struct histogram *out)
-{
-    *out = result->latency;
-    histogram_add_never(out, round_failed_requests(&result->requests));
-}
-
 static void add_requests(struct round_requests *into, uint64_t errors, uint64_t wrong_answers,
                          const char first[128], const struct histogram *first_byte)
 {

@@ -204,15 +204,3 @@ bool measurement_converged(const struct point *point, const struct measurement *
     measurement_interval(measurement, &interval);
     return interval_meets(interval.half_rel, precision_rel);
 }
-
-void round_result_release(struct round_result *result)
-{
-    free(result->workers);
-    free(result->processes);
-    free(result->workloads);
-    free(result->gpus);
-    result->workers = NULL;
-    result->processes = NULL;
-    result->workloads = NULL;
-    result->gpus = NULL;
-}
