@@ -88,19 +88,10 @@ enum status round_wait_until(struct round *round, round_condition condition, uin
  * the proofs, once the workers are ready. */
 enum status round_check_binding(const struct round *round);
 
-/* Whether that daemon is the one that the process may be a client of; without MPS the only daemon
- * is the user's own. */
-bool round_is_daemon_of(const struct point *point, unsigned process, unsigned daemon);
-
-/* The clients of one of the point's daemons: session_mps_clients(), with the answer not after the
- * moment by which the workers must be ready. The error names the GPU where others have daemons of
- * their own. */
-enum status round_ask_clients(const struct round *round, unsigned daemon, pid_t *clients,
-                              size_t capacity, size_t *count);
-
 /* Proves with the daemon's list of clients that the workers are over MPS: each worker gave the
- * driver's word already. STATUS_WORKER where the daemon lacks a worker process. */
-enum status round_prove_attachment(struct round *round);
+ * driver's word already. Of a program each process, or one that it has started, must be a client of
+ * the daemon; without MPS none may be. STATUS_WORKER. */
+enum status round_prove_attachment(const struct round *round);
 
 /* Proves that shares came about; else STATUS_WORKER. */
 enum status round_prove_shares(const struct round *round);
@@ -125,9 +116,10 @@ enum status round_program_check_openers(const struct round *round);
 enum status round_program_unended(const struct round *round);
 /* After the window: each thread ended an iteration. */
 enum status round_program_check(const struct round *round);
-/* Each process, or one that it has started, must be a client of the daemon; without MPS none may
- * be. */
-enum status round_program_prove(struct round *round);
+/* Which processes are attached to the daemon is as the point asks for it, or an error of the first
+ * that is not. */
+enum status round_program_check_attached(const struct round *round,
+                                         const bool attached[LAYOUT_MOST_WORKERS]);
 /* Whether a process is at work with too few threads, and none has come for as long as it took to
  * start, counted from spawn_ns. */
 bool round_program_waits_in_vain(const struct round *round);

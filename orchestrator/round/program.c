@@ -6,7 +6,6 @@
 #include "common/clock.h"
 #include "job/options.h"
 #include "common/process.h"
-#include "common/process_tree.h"
 #include "common/text.h"
 #include "orchestrator/crew/program.h"
 #include "orchestrator/round/internal.h"
@@ -425,45 +424,12 @@ enum status round_program_unended(const struct round *round)
                  (double)round->limits->timeout_ns / 1e9);
 }
 
-/* Marks the processes of the daemon's GPUs that have a client of it. */
-static enum status look_at_daemon(struct round *round, unsigned daemon,
-                                  bool attached[LAYOUT_MOST_WORKERS])
+enum status round_program_check_attached(const struct round *round,
+                                         const bool attached[LAYOUT_MOST_WORKERS])
 {
     const struct point *point = round->point;
-    pid_t clients[LAYOUT_MOST_WORKERS + 64];
-    size_t count = 0;
-    enum status status =
-        round_ask_clients(round, daemon, clients, sizeof clients / sizeof clients[0], &count);
-    for (size_t i = 0; i < count && status == STATUS_OK; i++) {
-        unsigned p = 0;
-        while (p < round->crew->pool.count && !process_descends(clients[i], round->children[p].pid))
-            p++;
-        if (p == round->crew->pool.count)
-            round->result->other_clients++;
-        else if (p < point_processes(point) && round_is_daemon_of(point, p, daemon))
-            attached[p] = true;
-    }
-    return status;
-}
-
-enum status round_program_prove(struct round *round)
-{
-    struct round_result *result = round->result;
-    const struct point *point = round->point;
-    bool attached[LAYOUT_MOST_WORKERS] = {false};
     bool over_mps = point_over_mps(point);
-    /* A daemon of our own does not run then. */
-    if (!over_mps && !daemons_at(round->session->daemons, 0)->options.external)
-        return STATUS_OK;
-    result->attached_expected = over_mps ? point_processes(point) : 0;
-    unsigned daemons = over_mps ? point_daemons(point) : 1;
-    for (unsigned daemon = 0; daemon < daemons; daemon++) {
-        enum status status = look_at_daemon(round, daemon, attached);
-        if (status != STATUS_OK)
-            return status;
-    }
     for (unsigned p = 0; p < point_processes(point); p++) {
-        result->attached_seen += attached[p];
         if (attached[p] && !over_mps)
             return blame(round, p, STATUS_WORKER,
                          "is a client of the MPS daemon where MPS must be off: it must leave "
