@@ -148,9 +148,6 @@ enum status round_collect(const struct round *round);
  * Parts of round_collect(), each for the points that it concerns; iterations are each worker's in
  * the steady part of the window, which lasted steady_s seconds. STATUS_MEMORY is the only error.
  */
-/* per_gpu.c: the result's gpus, and its telemetry from theirs. */
-enum status round_collect_gpus(const struct round *round, const double *iterations,
-                               double steady_s);
 /* mix.c: the result's workloads. */
 enum status round_collect_mix(const struct round *round, const double *iterations, double steady_s);
 /* fixed.c: the result's fixed, from the workers' times; the result has its workers. */

@@ -5,7 +5,7 @@ orchestrator_round_libround_a_SOURCES = \
     orchestrator/round/fixed.c orchestrator/round/internal.h orchestrator/round/measure.c \
     orchestrator/round/measurement.c orchestrator/round/measurement.h orchestrator/round/mix.c \
     orchestrator/round/names.c orchestrator/round/openloop.c orchestrator/round/openloop.h \
-    orchestrator/round/partition.c orchestrator/round/per_gpu.c orchestrator/round/percentiles.c \
+    orchestrator/round/partition.c orchestrator/round/percentiles.c \
     orchestrator/round/percentiles.h orchestrator/round/placement.c orchestrator/round/plugin.c \
     orchestrator/round/program.c orchestrator/round/proofs.c orchestrator/round/result.c \
     orchestrator/round/result.h orchestrator/round/round.c orchestrator/round/round.h \
