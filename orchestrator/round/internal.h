@@ -120,6 +120,16 @@ enum status round_program_check(const struct round *round);
  * that is not. */
 enum status round_program_check_attached(const struct round *round,
                                          const bool attached[LAYOUT_MOST_WORKERS]);
+
+/* program_observed.c: what programs and their observers report. */
+
+/* What a process's observer has reported last. */
+enum shm_observed round_program_read_observer(const struct round *round, unsigned process,
+                                              char words[SHM_TEXT_BYTES]);
+/* How many threads of a process have opened handles, where one of them is ready; else 0. */
+unsigned round_program_opened_threads(const struct round *round, unsigned process);
+/* When the last of the processes had its iterations, as far as they have been found. */
+uint64_t round_program_found_ns(const struct round *round);
 /* Whether a process is at work with too few threads, and none has come for as long as it took to
  * start, counted from spawn_ns. */
 bool round_program_waits_in_vain(const struct round *round);

@@ -7,9 +7,10 @@ orchestrator_round_libround_a_SOURCES = \
     orchestrator/round/names.c orchestrator/round/openloop.c orchestrator/round/openloop.h \
     orchestrator/round/partition.c orchestrator/round/percentiles.c \
     orchestrator/round/percentiles.h orchestrator/round/placement.c orchestrator/round/plugin.c \
-    orchestrator/round/program.c orchestrator/round/proofs.c orchestrator/round/result.c \
-    orchestrator/round/result.h orchestrator/round/round.c orchestrator/round/round.h \
-    orchestrator/round/wait.c orchestrator/round/window.c orchestrator/round/window.h
+    orchestrator/round/program.c orchestrator/round/program_observed.c orchestrator/round/proofs.c \
+    orchestrator/round/result.c orchestrator/round/result.h orchestrator/round/round.c \
+    orchestrator/round/round.h orchestrator/round/wait.c orchestrator/round/window.c \
+    orchestrator/round/window.h
 
 unit_tests += \
     tests/unit/round/test_fixed tests/unit/round/test_measurement tests/unit/round/test_stopping \
