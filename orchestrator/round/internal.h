@@ -44,17 +44,21 @@ static inline unsigned round_process_of(const struct round *round, unsigned work
     return worker / point_slots(round->point);
 }
 
+/* -- assign.c ---------------------------------------------------------------------------------- */
+
 /* Makes the crew, unless one is reused, and hands the point out to it; its processes may still have
  * to be started. */
 enum status round_assign(struct round *round);
 
+/* -- names.c: how errors name workers ---------------------------------------------------------- */
+
 /*
- * names.c: how errors name workers. With one GPU they leave it out.
+ * With one GPU the names leave it out. All return out.
  *
  * round_worker_name(): "worker 2 of 4", with several GPUs "worker 2 of 4 (GPU 0, process 2 of 4,
  * thread 0 of 1)", counted from 0, as in logs, placeholders and records. round_gpu_of_process():
  * its GPU between two texts, or nothing. round_gpus_text(): " (GPU 0, GPU 1)" of a set of bits, or
- * nothing. All return out.
+ * nothing.
  */
 #define ROUND_NAME_TEXT 512
 const char *round_worker_name(const struct round *round, unsigned worker,
@@ -66,14 +70,15 @@ const char *round_gpus_text(const struct round *round, uint32_t gpus, char out[R
 /* The GPUs of the processes that failed or had to be ended so far, by bit. */
 uint32_t round_failed_gpus(const struct round *round);
 
+/* -- wait.c ------------------------------------------------------------------------------------ */
+
 /* A state that the workers reach. */
 typedef bool (*round_condition)(const struct round *round);
 
 /* Whether all workers of the point are in that state, and all processes beyond them parked. */
 bool round_all_are(const struct round *round, enum shm_state state);
 
-/* wait.c: the first failed slot, as an error of the round; and how a process ended that should not
- * have. */
+/* The first failed slot, as an error of the round; and how a process ended that should not have. */
 enum status round_failed_slot(const struct round *round);
 enum status round_ended_process(const struct round *round, unsigned index);
 
@@ -84,8 +89,9 @@ enum status round_ended_process(const struct round *round, unsigned index);
  */
 enum status round_wait_until(struct round *round, round_condition condition, uint64_t until_ns);
 
-/* A binding that the kernel refuses would be measured as another one: STATUS_WORKER. Call it, and
- * the proofs, once the workers are ready. */
+/* -- proofs.c: once the workers are ready ------------------------------------------------------ */
+
+/* A binding that the kernel refuses would be measured as another one: STATUS_WORKER. */
 enum status round_check_binding(const struct round *round);
 
 /* Proves with the daemon's list of clients that the workers are over MPS: each worker gave the
@@ -96,15 +102,19 @@ enum status round_prove_attachment(const struct round *round);
 /* Proves that shares came about; else STATUS_WORKER. */
 enum status round_prove_shares(const struct round *round);
 
+/* -- measure.c --------------------------------------------------------------------------------- */
+
 /* Opens the gate of ready workers, sees them through to the end of the window and stops them.
  * Errors as of round_wait_until(). */
 enum status round_run_window(struct round *round);
 
-/* program.c: whether each server of the point has an address of its own. STATUS_INFEASIBLE. */
+/* -- program.c --------------------------------------------------------------------------------- */
+
+/* Whether each server of the point has an address of its own. STATUS_INFEASIBLE. */
 enum status round_check_servers(const struct point *point);
 
-/* program.c, of a point that is a program: the errors that stand for those of our own workers, and
- * the proofs. They name the process and its last words. */
+/* Of a point that is a program: the errors that stand for those of our own workers. They name the
+ * process and its last words. */
 enum status round_program_failed(const struct round *round, unsigned process, enum status code,
                                  const char *error);
 /* STATUS_OK: none of its processes has been seen to have fewer threads than the layout. */
@@ -121,7 +131,7 @@ enum status round_program_check(const struct round *round);
 enum status round_program_check_attached(const struct round *round,
                                          const bool attached[LAYOUT_MOST_WORKERS]);
 
-/* program_observed.c: what programs and their observers report. */
+/* -- program_observed.c: what programs and their observers report ------------------------------ */
 
 /* What a process's observer has reported last. */
 enum shm_observed round_program_read_observer(const struct round *round, unsigned process,
@@ -138,42 +148,58 @@ void round_program_observed(const struct round *round);
 /* How long after its first call a process's iterations stopped repeating; 0: none's did. */
 uint64_t round_program_lost_ns(const struct round *round);
 
-/* cause.c: adds to the error of a failed round over MPS what the daemon knows of it: that it ended,
- * that a client's fault reached all of them, and what to do about an error of MPS's own. Call it
- * before the workers are reaped. */
+/* -- cause.c ----------------------------------------------------------------------------------- */
+
+/* Adds to the error of a failed round over MPS what the daemon knows of it: that it ended, that a
+ * client's fault reached all of them, and what to do about an error of MPS's own. Call it before
+ * the workers are reaped. */
 void round_add_cause(const struct round *round);
 
-/* cause.c: whether the log of the GPU's own daemon reports a fault, which its clients may not have
- * seen. */
+/* Whether the log of the GPU's own daemon reports a fault, which its clients may not have seen. */
 bool round_saw_fault(const struct round *round, unsigned gpu);
 
-/* plugin.c: adds to the error of a failed round in which part of a plug-in its workers were. Call
- * it while their shared memory is mapped. */
+/* -- plugin.c ---------------------------------------------------------------------------------- */
+
+/* Adds to the error of a failed round in which part of a plug-in its workers were. Call it while
+ * their shared memory is mapped. */
 void round_add_plugin_place(const struct round *round);
+
+/* -- collect.c --------------------------------------------------------------------------------- */
 
 /* Fills the result from the drained workers' slots. */
 enum status round_collect(const struct round *round);
 
-/*
- * Parts of round_collect(), each for the points that it concerns; iterations are each worker's in
- * the steady part of the window, which lasted steady_s seconds. STATUS_MEMORY is the only error.
- */
-/* mix.c: the result's workloads. */
-enum status round_collect_mix(const struct round *round, const double *iterations, double steady_s);
-/* fixed.c: the result's fixed, from the workers' times; the result has its workers. */
+/* Add up the use of CPUs, and requests; of workers as of rounds. */
+void round_add_cpu(struct shm_cpu *into, const struct shm_cpu *from);
+void round_add_requests(struct round_requests *into, const struct round_requests *from);
+
+/* -- fixed.c ----------------------------------------------------------------------------------- */
+
+/* A part of round_collect(): the result's fixed, from the workers' times; the result has its
+ * workers. STATUS_MEMORY is the only error. */
 enum status round_collect_fixed(const struct shm *shm, struct round_result *result);
 
 /* iterations x workers / mean time of a worker: its n iterations x threads² / sum of all times. */
 double round_fixed_ips(double iterations_each, const double *elapsed_s, unsigned workers);
 
-/* mix.c: whether a point can be: STATUS_INFEASIBLE where a workload of a mix would be without
- * workers. */
+/* -- mix.c ------------------------------------------------------------------------------------- */
+
+/* Whether a point can be: STATUS_INFEASIBLE where a workload of a mix would be without workers. */
 enum status round_check_mix(const struct point *point);
 
-/* mix.c: STATUS_UNSUPPORTED where the lengths of its kernels are not known. */
+/* STATUS_UNSUPPORTED where the lengths of its kernels are not known. */
 enum status round_check_lengths(const struct point *point);
 
-/* partition.c: whether a point can have its partitions: STATUS_INFEASIBLE over MPS. */
+/* Gives each worker of a mix its workload: in the order of their numbers, as mix_next() deals. */
+void round_deal_mix(const struct round *round);
+
+/* A part of round_collect(): the result's workloads, from each worker's iterations in the steady
+ * part of the window, which lasted steady_s seconds. STATUS_MEMORY is the only error. */
+enum status round_collect_mix(const struct round *round, const double *iterations, double steady_s);
+
+/* -- partition.c ------------------------------------------------------------------------------- */
+
+/* Whether a point can have its partitions: STATUS_INFEASIBLE over MPS. */
 enum status round_check_partition(const struct point *point);
 
 /* Gives the workers the numbers of multiprocessors that are to be their threads' own. */
@@ -183,11 +209,9 @@ void round_deal_partitions(const struct round *round);
  * than it was given; else STATUS_WORKER. Processes take turns, and may have the same ones. */
 enum status round_prove_partitions(const struct round *round);
 
-/* Gives each worker of a mix its workload: in the order of their numbers, as mix_next() deals. */
-void round_deal_mix(const struct round *round);
+/* -- placement.c ------------------------------------------------------------------------------- */
 
-/* placement.c: the CPUs of the point's binding; of no concern on the emulated GPU, whose workers
- * sleep. */
+/* The CPUs of the point's binding; of no concern on the emulated GPU, whose workers sleep. */
 struct cores round_cores(const struct session *session, const struct point *point);
 
 /* Where the host buffers of workers that have been ready lie: of the processes gpu, gpu + gpus and
@@ -199,7 +223,3 @@ struct numa round_numa(const struct session *session, const struct shm *shm, uns
  * of one node. */
 void round_numa_text(const struct session *session, const struct shm_slot *slot, char *text,
                      size_t size);
-
-/* Sums up the use of CPUs. */
-void round_add_cpu(struct shm_cpu *into, const struct shm_cpu *from);
-void round_add_requests(struct round_requests *into, const struct round_requests *from);
