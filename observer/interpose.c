@@ -80,9 +80,8 @@ static struct {
     cuda_result (*function_name)(const char **name, const void *kernel);
     cuda_result (*kernel_name)(const char **name, const void *kernel);
     cuda_result (*pointer_attribute)(void *out, int attribute, uint64_t pointer);
-} observer = {.once = PTHREAD_ONCE_INIT,
-              .once_named = PTHREAD_ONCE_INIT,
-              .once_pointers = PTHREAD_ONCE_INIT};
+} interposer = {
+    .once = PTHREAD_ONCE_INIT, .once_named = PTHREAD_ONCE_INIT, .once_pointers = PTHREAD_ONCE_INIT};
 
 static uint64_t read_number(const char *variable)
 {
@@ -93,16 +92,17 @@ static uint64_t read_number(const char *variable)
 static void decide(void)
 {
     const char *text = getenv(OBSERVER_TICK_VARIABLE);
-    observer.watches = text && tick_parse(text, &observer.tick) &&
-                       observer.tick.kind != TICK_NVTX && !has_client() &&
-                       watcher_open(&observer.tick, (unsigned)read_number(OBSERVER_KNOWN_VARIABLE),
-                                    read_number(OBSERVER_COLD_VARIABLE) * NS_PER_MS);
+    interposer.watches =
+        text && tick_parse(text, &interposer.tick) && interposer.tick.kind != TICK_NVTX &&
+        !has_client() &&
+        watcher_open(&interposer.tick, (unsigned)read_number(OBSERVER_KNOWN_VARIABLE),
+                     read_number(OBSERVER_COLD_VARIABLE) * NS_PER_MS);
 }
 
 static bool watches(void)
 {
-    pthread_once(&observer.once, decide);
-    return observer.watches;
+    pthread_once(&interposer.once, decide);
+    return interposer.watches;
 }
 
 /* Ours in the place of the driver's. Of several versions of a function the first is watched. */
@@ -142,7 +142,7 @@ static void *look_up(void *library, const char *name)
     for (int i = 0; i < NUMBERS; i++) {
         if (strcmp(functions[i].symbol, name) != 0)
             continue;
-        atomic_store(&observer.driver, library);
+        atomic_store(&interposer.driver, library);
         return (void *)replace((enum number)i, (function)found);
     }
     return found;
@@ -212,10 +212,10 @@ static function find(enum number number)
 
 static void find_names(void)
 {
-    void *driver = atomic_load(&observer.driver);
-    *(void **)&observer.function_name = find_dlsym()(driver, "cuFuncGetName");
-    *(void **)&observer.kernel_name = find_dlsym()(driver, "cuKernelGetName");
-    if (!observer.function_name)
+    void *driver = atomic_load(&interposer.driver);
+    *(void **)&interposer.function_name = find_dlsym()(driver, "cuFuncGetName");
+    *(void **)&interposer.kernel_name = find_dlsym()(driver, "cuKernelGetName");
+    if (!interposer.function_name)
         watcher_refuse("the driver does not report the names of kernels, as those since CUDA 12.3 "
                        "do: give another --tick (" TICK_FORMS ")");
 }
@@ -225,27 +225,27 @@ static void find_names(void)
 static bool is_named(const void *kernel)
 {
     const char *name = NULL;
-    pthread_once(&observer.once_named, find_names);
-    if (!observer.function_name)
+    pthread_once(&interposer.once_named, find_names);
+    if (!interposer.function_name)
         return false;
-    if (observer.function_name(&name, kernel) != CUDA_SUCCESS_ && observer.kernel_name)
-        observer.kernel_name(&name, kernel);
-    return name && strstr(name, observer.tick.name);
+    if (interposer.function_name(&name, kernel) != CUDA_SUCCESS_ && interposer.kernel_name)
+        interposer.kernel_name(&name, kernel);
+    return name && strstr(name, interposer.tick.name);
 }
 
 static void find_pointer_attribute(void)
 {
-    *(void **)&observer.pointer_attribute =
-        find_dlsym()(atomic_load(&observer.driver), "cuPointerGetAttribute");
+    *(void **)&interposer.pointer_attribute =
+        find_dlsym()(atomic_load(&interposer.driver), "cuPointerGetAttribute");
 }
 
 /* The driver knows its own memory; of malloc()'s it knows nothing. */
 static bool is_host(uint64_t pointer)
 {
     unsigned memory = CUDA_MEMORY_HOST;
-    pthread_once(&observer.once_pointers, find_pointer_attribute);
-    return !observer.pointer_attribute ||
-           observer.pointer_attribute(&memory, CUDA_POINTER_MEMORY_TYPE, pointer) !=
+    pthread_once(&interposer.once_pointers, find_pointer_attribute);
+    return !interposer.pointer_attribute ||
+           interposer.pointer_attribute(&memory, CUDA_POINTER_MEMORY_TYPE, pointer) !=
                CUDA_SUCCESS_ ||
            memory == CUDA_MEMORY_HOST;
 }
@@ -261,7 +261,7 @@ static enum call_kind kind_between(bool to_host, bool from_host, bool waits)
 
 static enum call_kind copy_kind(uint64_t to, uint64_t from, bool waits)
 {
-    return observer.watches ? kind_between(is_host(to), is_host(from), waits) : CALL_OTHER;
+    return interposer.watches ? kind_between(is_host(to), is_host(from), waits) : CALL_OTHER;
 }
 
 static bool is_host_end(const cuda_copy_end *end)
@@ -272,19 +272,20 @@ static bool is_host_end(const cuda_copy_end *end)
 
 static enum call_kind copy_area_kind(const cuda_copy_area *area, bool waits)
 {
-    return observer.watches ? kind_between(is_host_end(&area->to), is_host_end(&area->from), waits)
-                            : CALL_OTHER;
+    return interposer.watches
+               ? kind_between(is_host_end(&area->to), is_host_end(&area->from), waits)
+               : CALL_OTHER;
 }
 
 static cuda_result take(cuda_result result, enum call_kind kind, const void *kernel, uint64_t bytes)
 {
-    bool counts = result == CUDA_SUCCESS_ && kind != CALL_OTHER && observer.watches;
+    bool counts = result == CUDA_SUCCESS_ && kind != CALL_OTHER && interposer.watches;
     struct watcher *watcher = counts ? watcher_of_thread() : NULL;
     if (!watcher)
         return result;
     const struct call call = {
         .kind = kind,
-        .named = kernel && observer.tick.kind == TICK_KERNEL && is_named(kernel),
+        .named = kernel && interposer.tick.kind == TICK_KERNEL && is_named(kernel),
         .bytes = bytes,
         .what = (uintptr_t)kernel,
     };

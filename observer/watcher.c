@@ -2,12 +2,13 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "client/attachment.h"
 #include "common/clock.h"
-#include "common/text.h"
 #include "observer/period.h"
+#include "observer/report.h"
 
 /* A thread that makes this many calls in this time without a wait must wait in another way. */
 #define QUIET_CALLS 256
@@ -80,144 +81,66 @@ static struct {
     struct watcher process;
     pthread_mutex_t mutex;
     struct watcher *threads; /* so that they are reachable to the end */
-} observer = {.mutex = PTHREAD_MUTEX_INITIALIZER, .process.mutex = PTHREAD_MUTEX_INITIALIZER};
+} watchers = {.mutex = PTHREAD_MUTEX_INITIALIZER, .process.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 static _Thread_local struct watcher *own;
 
 bool watcher_open(const struct tick *tick, unsigned known_calls, uint64_t cold_ns)
 {
-    if (observer.open)
+    if (watchers.open)
         return true;
     if (tick->kind == TICK_NONE || !client_attach())
         return false;
-    observer.tick = *tick;
-    observer.known_calls = observer.process.period.known_calls = known_calls;
-    observer.cold_ns = cold_ns;
-    observer.whole = client_shm()->header->slots_most / shm_streams(client_shm()->header) == 1;
-    observer.open = true;
+    watchers.tick = *tick;
+    watchers.known_calls = watchers.process.period.known_calls = known_calls;
+    watchers.cold_ns = cold_ns;
+    watchers.whole = client_shm()->header->slots_most / shm_streams(client_shm()->header) == 1;
+    watchers.open = true;
     return true;
 }
 
 struct watcher *watcher_of_thread(void)
 {
-    if (!observer.open || atomic_load_explicit(&observer.over, memory_order_relaxed))
+    if (!watchers.open || atomic_load_explicit(&watchers.over, memory_order_relaxed))
         return NULL;
-    if (observer.whole)
-        return &observer.process;
+    if (watchers.whole)
+        return &watchers.process;
     if (own)
         return own;
     own = calloc(1, sizeof *own);
     if (!own)
         return NULL;
     pthread_mutex_init(&own->mutex, NULL);
-    own->period.known_calls = observer.known_calls;
-    pthread_mutex_lock(&observer.mutex);
-    own->next = observer.threads;
-    observer.threads = own;
-    pthread_mutex_unlock(&observer.mutex);
+    own->period.known_calls = watchers.known_calls;
+    pthread_mutex_lock(&watchers.mutex);
+    own->next = watchers.threads;
+    watchers.threads = own;
+    pthread_mutex_unlock(&watchers.mutex);
     return own;
-}
-
-/* -- what the orchestrator reads --------------------------------------------------------------- */
-
-static struct shm_process *record(void)
-{
-    return shm_process_at(client_shm(), client_process());
-}
-
-static bool is_observed(void)
-{
-    return atomic_load(&record()->observer.state) == SHM_OBSERVED_ITERATION;
-}
-
-/* What another thread or process of the program has found stays. */
-static void note(enum shm_observed state, const char *text)
-{
-    struct shm_observer *out = &record()->observer;
-    bool found = state == SHM_OBSERVED_ITERATION || state == SHM_OBSERVED_NOTHING;
-    pthread_mutex_lock(&observer.mutex);
-    uint32_t before = atomic_load(&out->state);
-    if (found || before != SHM_OBSERVED_ITERATION) {
-        shm_text_publish(&out->words, text);
-        if (found && before != (uint32_t)state)
-            atomic_store(&out->changed_ns, clock_now_ns());
-        if (found)
-            atomic_store_explicit(&out->state, state, memory_order_release);
-        else
-            atomic_compare_exchange_strong(&out->state, &before, (uint32_t)state);
-    }
-    pthread_mutex_unlock(&observer.mutex);
 }
 
 void watcher_refuse(const char *text)
 {
     if (client_attach())
-        note(SHM_OBSERVED_NOT, text);
+        report_state(SHM_OBSERVED_NOT, text);
 }
 
-static const struct {
-    const char *one, *many;
-} words[CALL_KINDS] = {
-    [CALL_LAUNCH] = {"launch", "launches"},
-    [CALL_GRAPH] = {"graph launch", "graph launches"},
-    [CALL_WAIT] = {"wait", "waits"},
-    [CALL_POLL] = {"poll", "polls"},
-    [CALL_HOST] = {"host function", "host functions"},
-    [CALL_COPY_IN] = {"copy in", "copies in"},
-    [CALL_COPY_OUT] = {"copy out", "copies out"},
-    [CALL_COPY_OUT_WAIT] = {"waiting copy out", "waiting copies out"},
-    [CALL_LOAD] = {"load of code", "loads of code"},
-    [CALL_MAKE] = {"graph made", "graphs made"},
-};
-
-static void append_count(struct text *text, enum call_kind kind, uint64_t count, uint64_t bytes)
-{
-    if (count == 0)
-        return;
-    text_append(text, "%s%llu %s", text->length ? ", " : "", (unsigned long long)count,
-                count == 1 ? words[kind].one : words[kind].many);
-    if (bytes)
-        text_append(text, " of %llu bytes", (unsigned long long)bytes);
-}
+/* -- handles ----------------------------------------------------------------------------------- */
 
 static bool has_launched(void)
 {
-    return atomic_load_explicit(&observer.launched, memory_order_relaxed);
+    return atomic_load_explicit(&watchers.launched, memory_order_relaxed);
 }
 
 static void note_calls(const struct watcher *watcher)
 {
-    char line[SHM_TEXT_BYTES] = "";
-    struct text text = {.at = line, .size = sizeof line};
-    for (int kind = CALL_LAUNCH; kind < CALL_KINDS; kind++)
-        append_count(&text, (enum call_kind)kind, watcher->calls[kind], 0);
-    bool works = has_launched() || atomic_load(&observer.copied_out);
-    note(works ? SHM_OBSERVED_CALLS : SHM_OBSERVED_NO_WORK, line);
+    report_calls(watcher->calls, has_launched() || atomic_load(&watchers.copied_out));
 }
 
 static void note_iteration(const struct watcher *watcher)
 {
-    char line[SHM_TEXT_BYTES] = "";
-    struct text text = {.at = line, .size = sizeof line};
-    struct mark iteration = period_iteration(&watcher->period);
-    if (observer.tick.kind == TICK_NVTX)
-        text_append(&text, "NVTX range '%s'", observer.tick.name);
-    if (observer.tick.kind == TICK_AUTO && watcher->stands >= CALL_WAIT &&
-        watcher->stands <= CALL_HOST)
-        append_count(&text, watcher->stands, watcher->period.length, 0);
-    append_count(&text, CALL_LAUNCH, iteration.launches, 0);
-    append_count(&text, CALL_GRAPH, iteration.graphs, 0);
-    append_count(&text, CALL_COPY_IN, iteration.copies_in, iteration.bytes_in);
-    append_count(&text, CALL_COPY_OUT, iteration.copies_out, iteration.bytes_out);
-    if (watcher->period.varies)
-        text_append(&text, " on average");
-    struct shm_observer *out = &record()->observer;
-    out->calls = mark_calls(&iteration) + watcher->period.length;
-    out->match = observer.tick.kind == TICK_NVTX ? 1 : watcher->period.match;
-    note(SHM_OBSERVED_ITERATION, line);
+    report_iteration(&watcher->period, &watchers.tick, watcher->stands);
 }
-
-/* -- iterations -------------------------------------------------------------------------------- */
 
 static unsigned count_opened(void)
 {
@@ -244,36 +167,34 @@ static void refuse_more(unsigned slots)
 /* The calling thread, as one at work. */
 static void count_thread(void)
 {
-    if (!observer.whole && !thread.counted) {
-        atomic_fetch_add(&record()->observer.threads, 1);
-        atomic_store(&record()->observer.changed_ns, clock_now_ns());
-    }
+    if (!watchers.whole && !thread.counted)
+        report_thread();
     thread.counted = true;
 }
 
 static bool open_handle(struct watcher *watcher)
 {
     unsigned slots = client_shm()->header->slots_most;
-    pthread_mutex_lock(&observer.mutex);
+    pthread_mutex_lock(&watchers.mutex);
     unsigned opened = count_opened();
     /* By the program, or by the observers of its processes. */
-    bool observed = is_observed();
+    bool observed = report_is_iteration();
     bool over = opened > 0 && (!observed || opened == slots);
     if (over)
-        atomic_store(&observer.over, true);
-    pthread_mutex_unlock(&observer.mutex);
+        atomic_store(&watchers.over, true);
+    pthread_mutex_unlock(&watchers.mutex);
     if (over) {
         if (observed)
             refuse_more(slots);
         else
-            note(SHM_OBSERVED_NOTHING, "");
+            report_state(SHM_OBSERVED_NOTHING, "");
         return false;
     }
     note_iteration(watcher);
     count_thread();
     watcher->handle = mpsweep_open(MPSWEEP_NEXT_THREAD);
     if (!watcher->handle)
-        atomic_store(&observer.over, true);
+        atomic_store(&watchers.over, true);
     return watcher->handle;
 }
 
@@ -311,11 +232,13 @@ static void lose(struct watcher *watcher)
 {
     if (!watcher->handle || !client_is_in_window(watcher->handle))
         return;
-    atomic_store(&record()->observer.lost_ns, age_ns(watcher));
+    report_lost(age_ns(watcher));
     mpsweep_fail(watcher->handle, "its calls stopped repeating: give what is an iteration with "
                                   "--tick (" TICK_FORMS ")");
     watcher->over_ns = clock_now_ns();
 }
+
+/* -- marks ------------------------------------------------------------------------------------- */
 
 /* Where what the calling thread does belongs. */
 static struct mark *since_of(struct watcher *watcher)
@@ -339,7 +262,7 @@ static void add_mark(struct watcher *watcher, uint64_t what)
     thread.waits = thread.launched && !thread.shares;
     thread.launched = false;
     thread.seen = watcher->idle;
-    enum period_state state = period_add(&watcher->period, &mark, observer.tick.kind != TICK_AUTO);
+    enum period_state state = period_add(&watcher->period, &mark, watchers.tick.kind != TICK_AUTO);
     if (state == PERIOD_BOUNDARY)
         end(watcher);
     else if (state == PERIOD_LOST)
@@ -380,9 +303,9 @@ static bool is_wait(enum call_kind kind)
 /* Whether a call may end what was launched before. */
 static bool may_end(const struct watcher *watcher, enum call_kind kind)
 {
-    if (observer.tick.kind == TICK_COPY_OUT)
+    if (watchers.tick.kind == TICK_COPY_OUT)
         return kind == CALL_COPY_OUT || kind == CALL_COPY_OUT_WAIT;
-    bool waits = observer.tick.kind == TICK_SYNC || watcher->stands == CALL_WAIT;
+    bool waits = watchers.tick.kind == TICK_SYNC || watcher->stands == CALL_WAIT;
     return waits ? is_wait(kind) : kind == watcher->stands;
 }
 
@@ -393,13 +316,13 @@ static bool has_work(const struct watcher *watcher, const struct mark *since)
 {
     if (mark_has_launch(since) || has_launched() || since->copies_out == 0)
         return mark_has_launch(since);
-    return watcher->handle || observer.tick.kind == TICK_AUTO ||
+    return watcher->handle || watchers.tick.kind == TICK_AUTO ||
            clock_now_ns() > watcher->begun_ns + COPIES_ALONE_NS;
 }
 
 static bool is_mark(struct watcher *watcher, const struct call *call)
 {
-    switch (observer.tick.kind) {
+    switch (watchers.tick.kind) {
     case TICK_GRAPH:
         return call->kind == CALL_GRAPH;
     case TICK_KERNEL:
@@ -444,7 +367,7 @@ static void look_for_waits(struct watcher *watcher, enum call_kind kind)
     if (watcher->period.length)
         lose(watcher);
     watcher->stands = stands;
-    period_begin(&watcher->period, observer.known_calls);
+    period_begin(&watcher->period, watchers.known_calls);
 }
 
 /* Whether a load of code is one of many. */
@@ -467,7 +390,7 @@ static bool gets_ready(struct watcher *watcher, enum call_kind kind)
         watcher->made_at = watcher->calls[CALL_GRAPH];
     }
     return (launches && !has_launched()) || (prepares && age_ns(watcher) < GETTING_READY_NS) ||
-           (observer.cold_ns && age_ns(watcher) < observer.cold_ns);
+           (watchers.cold_ns && age_ns(watcher) < watchers.cold_ns);
 }
 
 static void count(struct watcher *watcher, const struct call *call)
@@ -478,14 +401,14 @@ static void count(struct watcher *watcher, const struct call *call)
     watcher->calls[kind]++;
     if (watcher->begun_ns == 0)
         watcher->begun_ns = watcher->wait_ns = clock_now_ns();
-    if (observer.tick.kind == TICK_AUTO)
+    if (watchers.tick.kind == TICK_AUTO)
         look_for_waits(watcher, kind);
     if (!watcher->period.length && gets_ready(watcher, kind))
-        period_begin(&watcher->period, observer.known_calls);
+        period_begin(&watcher->period, watchers.known_calls);
     since->launches += kind == CALL_LAUNCH;
     since->graphs += kind == CALL_GRAPH;
     if (launches) {
-        atomic_store_explicit(&observer.launched, true, memory_order_relaxed);
+        atomic_store_explicit(&watchers.launched, true, memory_order_relaxed);
         count_thread();
         thread.launched = true;
         thread.idle = 0;
@@ -494,7 +417,7 @@ static void count(struct watcher *watcher, const struct call *call)
         since->copies_in++;
         since->bytes_in += call->bytes;
     } else if (kind == CALL_COPY_OUT || kind == CALL_COPY_OUT_WAIT) {
-        atomic_store_explicit(&observer.copied_out, true, memory_order_relaxed);
+        atomic_store_explicit(&watchers.copied_out, true, memory_order_relaxed);
         since->copies_out++;
         since->bytes_out += call->bytes;
     }
