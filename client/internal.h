@@ -13,7 +13,7 @@
 #include "client/attachment.h"
 #include "include/mpsweep/client.h"
 #include "recording/pace.h"
-#include "recording/record.h"
+#include "recording/recorder.h"
 #include "shm/shm.h"
 #include "trace/buffer.h"
 

@@ -9,7 +9,7 @@ clientinclude_HEADERS = include/mpsweep/client.h
 client_sources = \
     client/attachment.c client/attachment.h client/client.c client/handles.c client/hold.c \
     client/internal.h client/requests.h wire/program.h include/mpsweep/client.h \
-    shm/shm.c recording/cpu.c recording/pace.c recording/record.c \
+    shm/shm.c recording/cpu.c recording/pace.c recording/recorder.c \
     common/clock.c common/memory_file.c common/status.c common/text.c trace/buffer.c
 
 clientlibdir = $(libdir)

@@ -2,8 +2,8 @@
 noinst_LIBRARIES += librecording.a
 librecording_a_SOURCES = \
     recording/cpu.c recording/cpu.h recording/pace.c recording/pace.h \
-    recording/record.c recording/record.h
+    recording/recorder.c recording/recorder.h
 
 unit_tests += \
     tests/unit/recording/test_bind tests/unit/recording/test_pace \
-    tests/unit/recording/test_record
+    tests/unit/recording/test_recorder

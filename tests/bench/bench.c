@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "recording/record.h"
+#include "recording/recorder.h"
 #include "worker/engines/sampling.h"
 
 #define WORKERS 16

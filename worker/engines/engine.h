@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #include "common/clock.h"
-#include "recording/record.h"
+#include "recording/recorder.h"
 #include "worker/engines/process.h"
 
 /* Host memory that is copied from or to. */

@@ -1,4 +1,4 @@
-#include "recording/record.h"
+#include "recording/recorder.h"
 
 #include <stdio.h>
 

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "common/clock.h"
-#include "recording/record.h"
+#include "recording/recorder.h"
 #include "worker/engines/sampling.h"
 
 /* -- which calls are timed --------------------------------------------------------------------- */
