@@ -116,8 +116,7 @@ static uint64_t iterations_of(const struct thread *thread)
 {
     uint64_t iterations = 0;
     for (unsigned i = 0; i < thread->count; i++)
-        if (thread->handles[i].recorder.in_window)
-            iterations += thread->handles[i].recorder.iterations;
+        iterations += recorder_iterations(&thread->handles[i].recorder);
     return iterations;
 }
 
@@ -156,16 +155,11 @@ static void end_recording(struct mpsweep *handle)
     struct thread *thread = handle->thread;
     if (traced(handle))
         traced(handle)->end_ns = clock_now_ns();
-    struct shm_cpu *cpu = &handle->slot->cpu;
-    handle->pace.planned_ns = thread->pace.planned_ns;
-    recorder_end(&handle->recorder);
-    /* What a thread used of a CPU stands with its first handle, and times of one thread do not go
-     * with those of another. */
-    if (handle == thread->handles && handle->window_thread == gettid())
-        cpu->iterations = iterations_of(thread);
-    else
-        *cpu = (struct shm_cpu){.process_wall_ns = cpu->process_wall_ns,
-                                .process_cpu_ns = cpu->process_cpu_ns};
+    /* Times of one thread do not go with those of another. */
+    bool first = handle == thread->handles && handle->window_thread == gettid();
+    uint64_t iterations = iterations_of(thread);
+    recorder_end(&handle->recorder, handle->open_loop ? &thread->pace : NULL,
+                 first ? &iterations : NULL);
 }
 
 /* The first handle that is over: then no other of its thread begins one either. */
@@ -233,13 +227,12 @@ static bool get_released(struct mpsweep *handle)
         return false;
     }
     slot->skew_ns = (int64_t)(clock_now_ns() - atomic_load(&handle->header->start_ns));
-    recorder_init(&handle->recorder, &client.shm, slot);
-    handle->recorder.without_phases = true;
-    if (handle->open_loop) {
-        if (!thread->paced)
-            pace_begin(&thread->pace, &client.shm, slot);
+    const struct recorder_options options = {.pace = handle->open_loop ? &handle->pace : NULL,
+                                             .without_phases = true};
+    recorder_init(&handle->recorder, &client.shm, slot, &options);
+    if (handle->open_loop && !thread->paced) {
+        pace_begin(&thread->pace, &client.shm, slot);
         thread->paced = true;
-        handle->recorder.pace = &handle->pace;
     }
     begin_trace(handle);
     handle->phase = PHASE_RUNNING;

@@ -4,12 +4,15 @@
 
 #include "common/clock.h"
 
-void recorder_init(struct recorder *recorder, const struct shm *shm, struct shm_slot *slot)
+void recorder_init(struct recorder *recorder, const struct shm *shm, struct shm_slot *slot,
+                   const struct recorder_options *options)
 {
     *recorder = (struct recorder){
         .slot = slot,
         .header = shm->header,
         .start_ns = atomic_load(&shm->header->start_ns),
+        .pace = options->pace,
+        .without_phases = options->without_phases,
     };
 }
 
@@ -52,25 +55,31 @@ static void note_length(const struct recorder *recorder, uint64_t from_ns, uint6
         atomic_store_explicit(&slot->still_ns, took_ns, memory_order_relaxed);
 }
 
-/* The moment from which the next iteration of an open loop could have run. */
-static uint64_t due_ns(const struct recorder *recorder)
+/* The moment from which an iteration of an open loop could have run. */
+static uint64_t due_ns(const struct recorder *recorder, const struct pace *pace)
 {
-    uint64_t planned_ns = recorder->pace->planned_ns, last_end_ns = recorder->last_end_ns;
+    uint64_t planned_ns = pace->planned_ns, last_end_ns = recorder->last_end_ns;
     return planned_ns > last_end_ns ? planned_ns : last_end_ns;
 }
 
-void recorder_end(struct recorder *recorder)
+void recorder_end(struct recorder *recorder, const struct pace *next,
+                  const uint64_t *thread_iterations)
 {
     struct cpu_reading now;
     uint64_t window_end_ns = atomic_load(&recorder->header->window_end_ns);
     /* One that was due and did not begin: the worker stood still before it. */
-    if (recorder->pace && due_ns(recorder) < window_end_ns)
-        note_length(recorder, due_ns(recorder), window_end_ns);
+    if (next && due_ns(recorder, next) < window_end_ns)
+        note_length(recorder, due_ns(recorder, next), window_end_ns);
     if (!recorder->in_window)
         return;
     recorder->slot->work_end_ns = clock_now_ns() - recorder->start_ns;
     cpu_read(&now);
-    recorder->slot->cpu = cpu_between(&recorder->cpu, &now, recorder->iterations);
+    struct shm_cpu used =
+        cpu_between(&recorder->cpu, &now, thread_iterations ? *thread_iterations : 0);
+    if (!thread_iterations)
+        used = (struct shm_cpu){.process_wall_ns = used.process_wall_ns,
+                                .process_cpu_ns = used.process_cpu_ns};
+    recorder->slot->cpu = used;
 }
 
 static void record_phases(struct shm_slot *slot, const struct shm_settings *settings,
@@ -99,7 +108,7 @@ void recorder_add(struct recorder *recorder, const struct iteration_times *times
         shm_slot_make_room(slot, settings->warmup_ns, settings->slice_ns, end_ns);
     shm_slot_credit(slot, settings->warmup_ns, settings->slice_ns << slot->slice_shift, from_ns,
                     end_ns);
-    note_length(recorder, pace ? due_ns(recorder) : from_ns, end_ns);
+    note_length(recorder, pace ? due_ns(recorder, pace) : from_ns, end_ns);
     recorder->last_end_ns = end_ns;
     recorder->iterations++;
     uint64_t window_end_ns =

@@ -1,5 +1,11 @@
 /*
- * Recording one iteration in a worker's slot: what stands beside the CUDA calls in the timed path.
+ * Records a worker's iterations in its slot: what stands beside the CUDA calls in the timed path.
+ *
+ * Order of calls, all by the worker's thread once it is released: recorder_init, and
+ * recorder_release where that is later than the agreed start; for each iteration recorder_before,
+ * then recorder_add, or recorder_add_bad, or neither where it is cancelled; recorder_end last.
+ * None allocates or fails. Only recorder_before, at the end of the warm-up, and recorder_end make
+ * system calls.
  */
 #pragma once
 
@@ -23,13 +29,22 @@ struct recorder {
     uint64_t last_end_ns; /* end of the iteration before, or the worker's release; from the agreed
                              start */
     const struct pace *pace; /* of an open loop, NULL in a closed one */
-    bool without_phases;     /* nothing is known of an iteration but begin and end */
-    bool in_window;          /* the warm-up is over, and cpu was read then */
+    bool without_phases;
+    bool in_window; /* the warm-up is over, and cpu was read then */
     struct cpu_reading cpu;
     uint64_t iterations; /* since then */
 };
 
-void recorder_init(struct recorder *recorder, const struct shm *shm, struct shm_slot *slot);
+struct recorder_options {
+    /* Of an open loop: where each iteration's planned start is from recorder_before() until it is
+     * added, kept by the caller. NULL: a closed one. */
+    const struct pace *pace;
+    bool without_phases; /* nothing is known of an iteration but begin and end */
+};
+
+/* Once the agreed start is known. */
+void recorder_init(struct recorder *recorder, const struct shm *shm, struct shm_slot *slot,
+                   const struct recorder_options *options);
 
 /* Before the first iteration, where the worker is released later than at the agreed start: no time
  * before belongs to it. As clock_now_ns(). */
@@ -65,6 +80,15 @@ static inline bool recorder_has_finished(const struct recorder *recorder)
     return wanted && recorder->in_window && recorder->iterations >= wanted;
 }
 
-/* After the last iteration, before pace_backlog(): publishes how long it took and what the thread
- * used of a CPU. */
-void recorder_end(struct recorder *recorder);
+/* How many the CPU times are for. */
+static inline uint64_t recorder_iterations(const struct recorder *recorder)
+{
+    return recorder->in_window ? recorder->iterations : 0;
+}
+
+/* After the last iteration: publishes how long it took and what was used of a CPU. What a thread
+ * used stands in the slot of the first of its workers alone. thread_iterations: of that one, the
+ * sum of recorder_iterations() of them all; NULL of the others, whose slots have the process's use.
+ * next: of an open loop, the thread's pace, at its next start; pace_backlog() comes later. */
+void recorder_end(struct recorder *recorder, const struct pace *next,
+                  const uint64_t *thread_iterations);

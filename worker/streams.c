@@ -290,7 +290,10 @@ static void release_all(struct polling *polling)
         uint64_t now_ns = clock_now_ns();
         stream->slot->skew_ns =
             now_ns < stream->begins_ns ? 0 : (int64_t)(now_ns - stream->begins_ns);
-        recorder_init(&stream->recorder, shm, stream->slot);
+        const struct recorder_options options = {.pace = !polling->open        ? NULL
+                                                         : polling->count == 1 ? &polling->pace
+                                                                               : &stream->pace};
+        recorder_init(&stream->recorder, shm, stream->slot, &options);
         recorder_release(&stream->recorder, stream->begins_ns);
         atomic_store_explicit(&stream->slot->state, SHM_STATE_RUNNING, memory_order_release);
     }
@@ -298,21 +301,16 @@ static void release_all(struct polling *polling)
         set_idle_until(polling->streams, 0);
 }
 
-/* What the thread used of a CPU stands in its first worker's slot. */
 static void end_all(struct polling *polling)
 {
-    struct shm_slot *first = polling->streams->slot;
-    for (unsigned i = 0; i < polling->count; i++) {
-        struct stream *stream = &polling->streams[i];
-        stream->pace.planned_ns = polling->pace.planned_ns;
-        recorder_end(&stream->recorder);
-        if (i > 0) {
-            first->cpu.iterations += stream->slot->cpu.iterations;
-            stream->slot->cpu = (struct shm_cpu){0};
-        }
-    }
+    uint64_t iterations = 0;
+    for (unsigned i = 0; i < polling->count; i++)
+        iterations += recorder_iterations(&polling->streams[i].recorder);
+    for (unsigned i = 0; i < polling->count; i++)
+        recorder_end(&polling->streams[i].recorder, polling->open ? &polling->pace : NULL,
+                     i == 0 ? &iterations : NULL);
     if (polling->open)
-        first->backlog =
+        polling->streams->slot->backlog =
             pace_backlog(&polling->pace, atomic_load(&polling->process->shm.header->window_end_ns));
 }
 
@@ -329,8 +327,6 @@ enum status streams_run(struct stream *streams, unsigned count,
     release_all(&polling);
     if (polling.open)
         pace_begin(&polling.pace, &process->shm, streams->slot);
-    for (unsigned i = 0; i < count && polling.open; i++)
-        streams[i].recorder.pace = count == 1 ? &polling.pace : &streams[i].pace;
     enum status status = count == 1 ? run_alone(&polling) : run_together(&polling, &which);
     if (status == STATUS_OK)
         end_all(&polling);

@@ -119,7 +119,8 @@ static int bench_record(void)
     for (unsigned batch = 0; batch < BATCHES; batch++) {
         struct recorder recorder;
         atomic_store(&shm.header->start_ns, clock_now_ns());
-        recorder_init(&recorder, &shm, shm_slot_at(&shm, 0, 0));
+        recorder_init(&recorder, &shm, shm_slot_at(&shm, 0, 0),
+                      &(const struct recorder_options){0});
         uint64_t begin_ns = clock_now_ns();
         for (unsigned i = 0; i < RECORDS; i++) {
             struct iteration_times times = {.begin_ns = clock_now_ns()};
@@ -195,7 +196,7 @@ static int bench_share(void)
     sampling_init(&sampling, FORUM_KERNELS, sampling_measure_cost_ns());
     sampling_adapt(&sampling, FORUM_NS);
     atomic_store(&shm.header->start_ns, clock_now_ns());
-    recorder_init(&recorder, &shm, shm_slot_at(&shm, 0, 0));
+    recorder_init(&recorder, &shm, shm_slot_at(&shm, 0, 0), &(const struct recorder_options){0});
     for (unsigned batch = 0; batch < FORUM_BATCHES; batch++) {
         for (unsigned k = 0; k < TIMED_KINDS; k++) {
             uint64_t sum_ns = 0;

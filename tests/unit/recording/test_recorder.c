@@ -124,7 +124,7 @@ static int begin(void **state)
         return -1;
     slot = shm_slot_at(&shm, 0, 0);
     atomic_store(&shm.header->start_ns, 5000);
-    recorder_init(&recorder, &shm, slot);
+    recorder_init(&recorder, &shm, slot, &(const struct recorder_options){0});
     return 0;
 }
 
@@ -151,6 +151,13 @@ static void iterate(uint64_t from_ns, uint64_t to_ns, unsigned calls)
     };
     recorder_before(&recorder);
     recorder_add(&recorder, &times);
+}
+
+/* The only worker of its thread. */
+static void end_thread(void)
+{
+    uint64_t iterations = recorder_iterations(&recorder);
+    recorder_end(&recorder, NULL, &iterations);
 }
 
 static void calls_count_in_the_window_only(void **state)
@@ -236,7 +243,7 @@ static void an_open_loop_notes_only_what_was_due(void **state)
 {
     (void)state;
     struct pace pace = {.planned_ns = 2000};
-    recorder.pace = &pace;
+    recorder_init(&recorder, &shm, slot, &(const struct recorder_options){.pace = &pace});
     atomic_store(&shm.header->window_end_ns, 9000);
     iterate(2100, 2400, 0);
     assert_int_equal(longest(0), 400);
@@ -244,10 +251,10 @@ static void an_open_loop_notes_only_what_was_due(void **state)
     iterate(2400, 2900, 0);
     assert_int_equal(longest(0), 500);
     pace.planned_ns = 9001; /* none is due */
-    recorder_end(&recorder);
+    recorder_end(&recorder, &pace, NULL);
     assert_int_equal(longest(0), 500);
     pace.planned_ns = 5000;
-    recorder_end(&recorder);
+    recorder_end(&recorder, &pace, NULL);
     assert_int_equal(longest(0), 4000);
     assert_int_equal(atomic_load(&slot->still_ns), 4000);
 }
@@ -256,16 +263,19 @@ static void cpu_counts_from_the_end_of_the_warmup(void **state)
 {
     (void)state;
     iterate(0, 500, 0);
-    recorder_end(&recorder);
+    end_thread();
     assert_int_equal(slot->cpu.wall_ns, 0); /* no window, no figure */
     iterate(500, 1200, 0);                  /* crosses it */
     assert_false(recorder.in_window);
     iterate(1200, 1900, 0);
     iterate(1900, 2500, 0);
     assert_true(recorder.in_window);
-    recorder_end(&recorder);
+    end_thread();
     assert_int_equal(slot->cpu.iterations, 2);
     assert_true(slot->cpu.wall_ns > 0 && slot->cpu.wall_ns < 1000 * NS_PER_S);
+    recorder_end(&recorder, NULL, NULL); /* as another worker of the thread */
+    assert_int_equal(slot->cpu.iterations + slot->cpu.wall_ns, 0);
+    assert_true(slot->cpu.process_wall_ns > 0);
 }
 
 /* Exactly the iterations that begin after the warm-up. */
@@ -284,7 +294,7 @@ static void fixed_work_ends_after_its_iterations(void **state)
     assert_true(recorder_has_finished(&recorder));
     assert_int_equal(slot->iterations, 2);
     assert_int_equal(slot->latency.count, 2);
-    recorder_end(&recorder);
+    end_thread();
     assert_int_equal(slot->cpu.iterations, 2);
     assert_true(slot->work_end_ns > slot->work_begin_ns);
 }
