@@ -228,10 +228,11 @@ static bool get_released(struct mpsweep *handle)
     }
     slot->skew_ns = (int64_t)(clock_now_ns() - atomic_load(&handle->header->start_ns));
     const struct recorder_options options = {.pace = handle->open_loop ? &handle->pace : NULL,
+                                             .cpu_source = client.cpu_source,
                                              .without_phases = true};
     recorder_init(&handle->recorder, &client.shm, slot, &options);
     if (handle->open_loop && !thread->paced) {
-        pace_begin(&thread->pace, &client.shm, slot);
+        pace_begin(&thread->pace, &client.shm, slot, &client.arrivals);
         thread->paced = true;
     }
     begin_trace(handle);
@@ -488,9 +489,14 @@ void client_note_cut_off(void)
         atomic_store(&shm_process_at(&client.shm, client.process)->cut_off, 1);
 }
 
-const uint32_t *client_threads(const struct mpsweep *handle)
+void client_use_arrivals(const struct arrivals *arrivals)
 {
-    return &handle->header->threads;
+    client.arrivals = *arrivals;
+}
+
+void client_use_process(pid_t process)
+{
+    client.cpu_source = cpu_source_of(process, &client.shm.header->threads);
 }
 
 uint64_t client_next_start_ns(const struct mpsweep *handle)

@@ -71,6 +71,9 @@ struct client {
     bool same_pid_namespace; /* as the supervisor */
     unsigned forks;          /* between the process that attached and this one */
     struct thread *threads;  /* under the mutex */
+    /* Before any handle is ready, or as they were: none, and the calling thread. */
+    struct arrivals arrivals;
+    struct cpu_source cpu_source;
 };
 
 extern struct client client;

@@ -6,12 +6,15 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "include/mpsweep/client.h"
 
 /* Ends the iteration, as mpsweep_end_or_hold(): when its answer began to arrive, and when it ended;
  * moments of the clock. */
 int client_end_answered(struct mpsweep *handle, uint64_t first_byte_ns, uint64_t last_byte_ns);
+
+struct arrivals;
 
 enum client_bad {
     CLIENT_BAD_ERROR,  /* there was no answer */
@@ -30,9 +33,13 @@ void client_set_asking(bool asking);
 /* A process was killed, perhaps with work on the GPU. */
 void client_note_cut_off(void);
 
-/* How many threads of each process have a part: others of a point that the same processes serve
- * next. */
-const uint32_t *client_threads(const struct mpsweep *handle);
+/* Before a handle is ready: where an open loop with arrivals of a trace takes them from; the caller
+ * keeps what they own. */
+void client_use_arrivals(const struct arrivals *arrivals);
+
+/* Before a handle is ready: the process whose CPU times count in the place of the caller's, in
+ * equal parts for the threads of each point. */
+void client_use_process(pid_t process);
 
 /* A moment of the clock: the next planned start of the handle's thread; UINT64_MAX: there is none,
  * or it does not run. */

@@ -17,8 +17,6 @@
 #include "load/options.h"
 #include "load/server.h"
 #include "load/traffic.h"
-#include "recording/cpu.h"
-#include "recording/pace.h"
 
 #define LOOK_NS (20 * NS_PER_MS)
 #define LEAVE_NS (2 * NS_PER_S)
@@ -98,9 +96,9 @@ static enum status run(struct load *load, int argc, char **argv)
         status = await_server(load);
     if (status != STATUS_OK || mpsweep_stop_requested(load->handles[0]))
         return status;
-    pace_use(&load->options.arrivals);
+    client_use_arrivals(&load->options.arrivals);
     /* The server is what is measured. */
-    cpu_watch(load->server.pid, client_threads(load->handles[0]));
+    client_use_process(load->server.pid);
     return traffic_run(&load->options, &load->server, load->handles, load->count);
 }
 

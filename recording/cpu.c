@@ -6,24 +6,21 @@
 #include "common/clock.h"
 #include "common/process_tree.h"
 
-/* The process that is read, and its threads; NULL: this one. */
-static struct {
-    clockid_t clock;
-    const uint32_t *threads;
-} watched;
-
-void cpu_watch(pid_t process, const uint32_t *threads)
+struct cpu_source cpu_source_of(pid_t process, const uint32_t *threads)
 {
-    watched.threads = clock_getcpuclockid(process, &watched.clock) == 0 ? threads : NULL;
+    struct cpu_source source = {.threads = threads};
+    if (clock_getcpuclockid(process, &source.clock) != 0)
+        source.threads = NULL;
+    return source;
 }
 
-void cpu_read(struct cpu_reading *out)
+void cpu_read(struct cpu_source source, struct cpu_reading *out)
 {
     struct rusage usage;
-    if (watched.threads) {
-        uint64_t used_ns = clock_read_ns(watched.clock);
+    if (source.threads) {
+        uint64_t used_ns = clock_read_ns(source.clock);
         *out = (struct cpu_reading){
-            .thread = {.wall_ns = clock_now_ns(), .cpu_ns = used_ns / *watched.threads},
+            .thread = {.wall_ns = clock_now_ns(), .cpu_ns = used_ns / *source.threads},
             .process_cpu_ns = used_ns};
         return;
     }

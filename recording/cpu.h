@@ -5,6 +5,7 @@
 #pragma once
 
 #include <sys/types.h>
+#include <time.h>
 
 #include "common/clock.h"
 #include "shm/shm.h"
@@ -15,13 +16,19 @@ struct cpu_reading {
     uint64_t voluntary, involuntary; /* context switches: to wait, and because others wanted it */
 };
 
-/* From now on readings are of another process, as if each of its threads, whose number may change
- * from window to window, had used its part: the calling one only sends it requests. Processes that
+/* Whose CPU times are read: those of the calling thread and its process, or of another process, as
+ * if each of its threads had used its part: the calling one only sends it requests. Processes that
  * it starts do not count. */
-void cpu_watch(pid_t process, const uint32_t *threads);
+struct cpu_source {
+    clockid_t clock;         /* of the other process */
+    const uint32_t *threads; /* NULL: the calling thread; else their number, at any time */
+};
+
+/* Another process; without a clock of it, the calling thread. */
+struct cpu_source cpu_source_of(pid_t process, const uint32_t *threads);
 
 /* Several system calls: not in the timed path. */
-void cpu_read(struct cpu_reading *out);
+void cpu_read(struct cpu_source source, struct cpu_reading *out);
 
 /* The difference of two readings, between which the thread did `iterations`. */
 struct shm_cpu cpu_between(const struct cpu_reading *begin, const struct cpu_reading *end,

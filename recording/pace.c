@@ -36,17 +36,11 @@ static void add_constant_gap(struct pace *pace)
     }
 }
 
-static struct arrivals trace;
-
-void pace_use(const struct arrivals *arrivals)
-{
-    trace = *arrivals;
-}
-
 static void take_traced(struct pace *pace)
 {
-    uint64_t place = pace->next % trace.count;
-    double gaps = (double)(pace->next - place) + trace.at[place];
+    const struct arrivals *trace = pace->trace;
+    uint64_t place = pace->next % trace->count;
+    double gaps = (double)(pace->next - place) + trace->at[place];
     pace->planned_ns = (uint64_t)(gaps * pace->mean_gap_ns);
 }
 
@@ -56,8 +50,8 @@ static void add_traced_gap(struct pace *pace)
     take_traced(pace);
 }
 
-void pace_init(struct pace *pace, const struct shm_settings *settings, unsigned index,
-               unsigned workers)
+void pace_init(struct pace *pace, const struct shm_settings *settings, const struct arrivals *trace,
+               unsigned index, unsigned workers)
 {
     /* One iteration of all workers takes unit/rate nanoseconds. */
     const uint64_t unit = NS_PER_S * RATE_UNITS, rate = settings->rate_units;
@@ -69,13 +63,14 @@ void pace_init(struct pace *pace, const struct shm_settings *settings, unsigned 
         .parts = rate,
         .mean_gap_ns = (double)unit * workers / (double)rate,
         .random = settings->arrival_seed,
+        .trace = trace,
     };
     if (pace->arrival == ARRIVAL_POISSON) {
         /* Far apart, though seeds and indices are neighbours. */
         pace->random = random_next(&pace->random) ^ (index * UINT64_C(0xd1342543de82ef95));
         pace->random = random_next(&pace->random);
         add_random_gap(pace);
-    } else if (pace->arrival == ARRIVAL_TRACE && trace.count > 0) {
+    } else if (pace->arrival == ARRIVAL_TRACE && trace && trace->count > 0) {
         pace->mean_gap_ns /= workers;
         pace->parts = workers;
         pace->next = index;
@@ -105,7 +100,8 @@ uint64_t pace_backlog(struct pace *pace, uint64_t until_ns)
     return count;
 }
 
-void pace_begin(struct pace *pace, const struct shm *shm, const struct shm_slot *slot)
+void pace_begin(struct pace *pace, const struct shm *shm, const struct shm_slot *slot,
+                const struct arrivals *trace)
 {
     const struct shm_header *header = shm->header;
     /* There may be room for more workers than the assignment has. A thread's streams share a pace.
@@ -113,7 +109,7 @@ void pace_begin(struct pace *pace, const struct shm *shm, const struct shm_slot 
     unsigned place = (unsigned)(slot - shm_slot_at(shm, 0, 0));
     unsigned index = place / header->slots_most * header->threads +
                      place % header->slots_most / shm_streams(header);
-    pace_init(pace, &header->settings, index, header->processes * header->threads);
+    pace_init(pace, &header->settings, trace, index, header->processes * header->threads);
     pace->start_ns = atomic_load(&header->start_ns);
     clock_sleep_exactly();
 }

@@ -12,6 +12,7 @@ void recorder_init(struct recorder *recorder, const struct shm *shm, struct shm_
         .header = shm->header,
         .start_ns = atomic_load(&shm->header->start_ns),
         .pace = options->pace,
+        .cpu_source = options->cpu_source,
         .without_phases = options->without_phases,
     };
 }
@@ -29,7 +30,7 @@ void recorder_begin_window(struct recorder *recorder)
      */
     for (unsigned i = 0; i < SHM_LONGEST; i++)
         atomic_store_explicit(&recorder->slot->longest_ns[i], 0, memory_order_relaxed);
-    cpu_read(&recorder->cpu);
+    cpu_read(recorder->cpu_source, &recorder->cpu);
     recorder->slot->work_begin_ns = clock_now_ns() - recorder->start_ns;
 }
 
@@ -73,7 +74,7 @@ void recorder_end(struct recorder *recorder, const struct pace *next,
     if (!recorder->in_window)
         return;
     recorder->slot->work_end_ns = clock_now_ns() - recorder->start_ns;
-    cpu_read(&now);
+    cpu_read(recorder->cpu_source, &now);
     struct shm_cpu used =
         cpu_between(&recorder->cpu, &now, thread_iterations ? *thread_iterations : 0);
     if (!thread_iterations)

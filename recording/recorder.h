@@ -30,6 +30,7 @@ struct recorder {
                              start */
     const struct pace *pace; /* of an open loop, NULL in a closed one */
     bool without_phases;
+    struct cpu_source cpu_source;
     bool in_window; /* the warm-up is over, and cpu was read then */
     struct cpu_reading cpu;
     uint64_t iterations; /* since then */
@@ -39,7 +40,8 @@ struct recorder_options {
     /* Of an open loop: where each iteration's planned start is from recorder_before() until it is
      * added, kept by the caller. NULL: a closed one. */
     const struct pace *pace;
-    bool without_phases; /* nothing is known of an iteration but begin and end */
+    struct cpu_source cpu_source; /* all zero: the calling thread */
+    bool without_phases;          /* nothing is known of an iteration but begin and end */
 };
 
 /* Once the agreed start is known. */

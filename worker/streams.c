@@ -326,7 +326,7 @@ enum status streams_run(struct stream *streams, unsigned count,
                               .open = process->shm.header->settings.rate_units != 0};
     release_all(&polling);
     if (polling.open)
-        pace_begin(&polling.pace, &process->shm, streams->slot);
+        pace_begin(&polling.pace, &process->shm, streams->slot, NULL);
     enum status status = count == 1 ? run_alone(&polling) : run_together(&polling, &which);
     if (status == STATUS_OK)
         end_all(&polling);

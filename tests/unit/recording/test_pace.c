@@ -26,7 +26,7 @@ static void constant_starts_are_where_they_belong(void **state)
     const struct shm_settings settings = at_rate(7, ARRIVAL_CONSTANT, 0);
     for (unsigned w = 0; w < 3; w++) {
         struct pace pace;
-        pace_init(&pace, &settings, w, 3);
+        pace_init(&pace, &settings, NULL, w, 3);
         for (uint64_t k = 0; k < 100000; k++) {
             assert_int_equal(pace.planned_ns, (k * 3 + w) * NS_PER_S / 7);
             pace_next(&pace);
@@ -44,7 +44,7 @@ static void all_workers_together_are_evenly_spaced(void **state)
         struct pace paces[WORKERS];
         double gap_ns = 1e12 / (double)settings.rate_units;
         for (unsigned w = 0; w < WORKERS; w++)
-            pace_init(&paces[w], &settings, w, WORKERS);
+            pace_init(&paces[w], &settings, NULL, w, WORKERS);
         for (unsigned i = 0; i < WORKERS * EACH; i++) {
             struct pace *pace = &paces[i % WORKERS];
             assert_true(fabs((double)pace->planned_ns - i * gap_ns) <= 1.0);
@@ -62,16 +62,14 @@ static void a_trace_repeats_and_is_dealt_out(void **state)
                                           {0.3 / 30, 3.0 / 30, 5.0 / 30, 6.3 / 30}};
     const struct arrivals trace = {at, 3};
     const struct shm_settings settings = at_rate(30, ARRIVAL_TRACE, 0);
-    pace_use(&trace);
     for (unsigned w = 0; w < 2; w++) {
         struct pace pace;
-        pace_init(&pace, &settings, w, 2);
+        pace_init(&pace, &settings, &trace, w, 2);
         for (unsigned i = 0; i < 4; i++) {
             assert_true(fabs((double)pace.planned_ns / 1e9 - starts_s[w][i]) < 1e-8);
             pace_next(&pace);
         }
     }
-    pace_use(&(const struct arrivals){0});
 }
 
 static void long_runs_do_not_drift(void **state)
@@ -79,7 +77,7 @@ static void long_runs_do_not_drift(void **state)
     (void)state;
     const struct shm_settings settings = at_rate(9999.999, ARRIVAL_CONSTANT, 0);
     struct pace pace;
-    pace_init(&pace, &settings, 0, 1);
+    pace_init(&pace, &settings, NULL, 0, 1);
     for (unsigned i = 0; i < 9999999; i++)
         pace_next(&pace);
     assert_int_equal(pace.planned_ns, 1000 * NS_PER_S);
@@ -93,11 +91,11 @@ static void a_seed_repeats_and_workers_differ(void **state)
     const struct shm_settings other = at_rate(100, ARRIVAL_POISSON, 2);
     struct pace paces[PACES];
     unsigned equal[PACES] = {0};
-    pace_init(&paces[0], &first, 0, 4);
-    pace_init(&paces[1], &first, 0, 4);
-    pace_init(&paces[2], &first, 1, 4);
-    pace_init(&paces[3], &other, 0, 4);
-    pace_init(&paces[4], &other, 1, 4);
+    pace_init(&paces[0], &first, NULL, 0, 4);
+    pace_init(&paces[1], &first, NULL, 0, 4);
+    pace_init(&paces[2], &first, NULL, 1, 4);
+    pace_init(&paces[3], &other, NULL, 0, 4);
+    pace_init(&paces[4], &other, NULL, 1, 4);
     for (unsigned i = 0; i < STEPS; i++) {
         for (unsigned p = 1; p < PACES; p++)
             equal[p] += paces[p].planned_ns == paces[0].planned_ns;
@@ -108,7 +106,7 @@ static void a_seed_repeats_and_workers_differ(void **state)
     for (unsigned p = 2; p < PACES; p++)
         assert_int_equal(equal[p], 0);
     /* The same on every machine and in every version. */
-    pace_init(&paces[0], &first, 0, 4);
+    pace_init(&paces[0], &first, NULL, 0, 4);
     assert_int_equal(paces[0].planned_ns, 27740485);
 }
 
@@ -120,7 +118,7 @@ static void poisson_gaps_are_exponential(void **state)
     struct pace pace;
     double sum = 0.0, squares = 0.0;
     unsigned beyond[BINS] = {0};
-    pace_init(&pace, &settings, 3, 4);
+    pace_init(&pace, &settings, NULL, 3, 4);
     for (unsigned i = 0; i < COUNT; i++) {
         uint64_t before = pace.planned_ns;
         pace_next(&pace);
@@ -151,7 +149,7 @@ static void poisson_counts_vary_as_they_should(void **state)
     assert_non_null(counts);
     for (unsigned w = 0; w < WORKERS; w++) {
         struct pace pace;
-        pace_init(&pace, &settings, w, WORKERS);
+        pace_init(&pace, &settings, NULL, w, WORKERS);
         for (; pace.planned_ns < SECONDS * NS_PER_S; pace_next(&pace))
             counts[pace.planned_ns / NS_PER_S]++;
     }
@@ -170,14 +168,14 @@ static void the_backlog_is_what_is_planned_and_not_begun(void **state)
     (void)state;
     const struct shm_settings settings = at_rate(10, ARRIVAL_CONSTANT, 0);
     struct pace pace;
-    pace_init(&pace, &settings, 1, 2); /* 0.1, 0.3, 0.5, ... */
+    pace_init(&pace, &settings, NULL, 1, 2); /* 0.1, 0.3, 0.5, ... */
     assert_int_equal(pace_backlog(&pace, NS_PER_S), 5);
-    pace_init(&pace, &settings, 1, 2);
+    pace_init(&pace, &settings, NULL, 1, 2);
     pace_next(&pace);
     assert_int_equal(pace_backlog(&pace, 500 * NS_PER_MS), 2);
-    pace_init(&pace, &settings, 1, 2);
+    pace_init(&pace, &settings, NULL, 1, 2);
     assert_int_equal(pace_backlog(&pace, 0), 0);
-    pace_init(&pace, &settings, 1, 2);
+    pace_init(&pace, &settings, NULL, 1, 2);
     assert_int_equal(pace_backlog(&pace, UINT64_MAX), PACE_MOST_BACKLOG);
 }
 
@@ -204,13 +202,13 @@ static void a_worker_knows_its_place(void **state)
     (void)state;
     struct pace pace;
     shm_gate_open(&shm, 5000);
-    pace_begin(&pace, &shm, shm_slot_at(&shm, 1, 0));
+    pace_begin(&pace, &shm, shm_slot_at(&shm, 1, 0), NULL);
     assert_int_equal(pace.start_ns, 5000);
     assert_int_equal(pace.planned_ns, 200 * NS_PER_S); /* the third of four */
     /* Fewer threads than there is room for: the second of two. */
     const struct shm_settings settings = shm.header->settings;
     shm_reset(&shm, &settings, 2, 1);
-    pace_begin(&pace, &shm, shm_slot_at(&shm, 1, 0));
+    pace_begin(&pace, &shm, shm_slot_at(&shm, 1, 0), NULL);
     assert_int_equal(pace.planned_ns, 100 * NS_PER_S);
 }
 
@@ -220,7 +218,7 @@ static void a_late_one_starts_at_once(void **state)
     struct pace pace;
     struct shm_slot *slot = shm_slot_at(&shm, 0, 0);
     shm_gate_open(&shm, clock_now_ns() - NS_PER_S);
-    pace_begin(&pace, &shm, slot);
+    pace_begin(&pace, &shm, slot, NULL);
     assert_true(pace_wait(&pace, &shm, slot));
     assert_true(pace.late);
     assert_int_equal(atomic_load(&slot->idle_until_ns), 0);
@@ -236,7 +234,7 @@ static void nobody_starts_early(void **state)
     for (size_t i = 0; i < sizeof schedules / sizeof schedules[0]; i++) {
         struct pace pace;
         shm_gate_open(&shm, clock_now_ns());
-        pace_begin(&pace, &shm, slot);
+        pace_begin(&pace, &shm, slot, NULL);
         pace.schedule = schedules[i];
         pace.planned_ns = 150 * NS_PER_MS; /* longer than one look at the stop flag */
         assert_true(pace_wait(&pace, &shm, slot));
@@ -262,7 +260,7 @@ static void the_stop_is_heard_in_a_wait(void **state)
         void *started = &pace;
         atomic_store(&shm.header->stop, 0);
         shm_gate_open(&shm, clock_now_ns());
-        pace_begin(&pace, &shm, slot);
+        pace_begin(&pace, &shm, slot, NULL);
         pace.schedule = schedules[i];
         assert_int_equal(pthread_create(&thread, NULL, wait_for_start, &pace), 0);
         /* Waiting is published, so that it does not look like a worker that hangs. */

@@ -375,11 +375,11 @@ static void cpu_time_is_the_threads_own_beside_the_processs(void **state)
     struct cpu_reading before, after;
     uint64_t much_ns = 200 * NS_PER_MS, little_ns = 20 * NS_PER_MS;
     pthread_t other;
-    cpu_read(&before);
+    cpu_read((struct cpu_source){0}, &before);
     burn(&little_ns);
     assert_int_equal(pthread_create(&other, NULL, burn, &much_ns), 0);
     pthread_join(other, NULL);
-    cpu_read(&after);
+    cpu_read((struct cpu_source){0}, &after);
     struct shm_cpu used = cpu_between(&before, &after, 3);
     assert_int_equal(used.iterations, 3);
     assert_true(used.cpu_ns >= little_ns && used.cpu_ns < much_ns);
@@ -433,12 +433,12 @@ static void a_sleep_is_a_voluntary_switch(void **state)
     snprintf(sleeper.status, sizeof sleeper.status, "/proc/self/task/%d/status", (int)gettid());
     assert_int_equal(pipe(sleeper.pipe), 0);
     uint64_t begin_ns = clock_now_ns();
-    cpu_read(&before);
+    cpu_read((struct cpu_source){0}, &before);
     sleeper.switches = read_switches(sleeper.status);
     assert_int_equal(pthread_create(&waker, NULL, wake, &sleeper), 0);
     for (unsigned i = 0; i < SLEEPS; i++)
         assert_int_equal(read(sleeper.pipe[0], &byte, 1), 1);
-    cpu_read(&after);
+    cpu_read((struct cpu_source){0}, &after);
     struct shm_cpu used = cpu_between(&before, &after, 1);
     pthread_join(waker, NULL);
     close(sleeper.pipe[0]);
@@ -461,11 +461,11 @@ static void waiting_for_a_cpu_is_no_sleep(void **state)
     CPU_ZERO(&one);
     CPU_SET(sched_getcpu(), &one);
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
-    cpu_read(&before);
+    cpu_read((struct cpu_source){0}, &before);
     assert_int_equal(pthread_create(&other, NULL, burn, &much_ns), 0); /* on the same CPU */
     burn(&much_ns);
     pthread_join(other, NULL);
-    cpu_read(&after);
+    cpu_read((struct cpu_source){0}, &after);
     assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
     struct shm_cpu used = cpu_between(&before, &after, 1);
     assert_true(used.delay_ns > 0);
