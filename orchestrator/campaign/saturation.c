@@ -121,9 +121,9 @@ static enum status beaten(const struct point *point, const struct saturation *se
     return STATUS_OK;
 }
 
-static bool is_late(const struct saturation *search)
+static bool is_late(const struct searching *searching)
 {
-    return search->until_ns && clock_now_ns() >= search->until_ns;
+    return searching->until_ns && clock_now_ns() >= searching->until_ns;
 }
 
 static enum status out_of_time(struct round_result *out)
@@ -166,8 +166,8 @@ static enum status run_step(const struct searching *searching, const struct poin
 {
     struct round_limits limits;
     step_limits(searching->point, searching->limits,
-                point->goal.permille ? point->work.rate_units : UINT64_MAX,
-                searching->search->quick, &limits);
+                point->goal.permille ? point->work.rate_units : UINT64_MAX, searching->quick,
+                &limits);
     for (int tries = 0; tries < STEP_TRIES; tries++) {
         if (tries)
             round_result_release(out);
@@ -236,7 +236,7 @@ static enum status search_rate(const struct searching *searching, const struct t
 {
     const struct point *point = searching->point;
     struct saturation *search = searching->search;
-    struct bracket bracket = {.width = search->quick ? BRACKET_COARSE : BRACKET_WIDTH,
+    struct bracket bracket = {.width = searching->quick ? BRACKET_COARSE : BRACKET_WIDTH,
                               .held_units = search->rate_units,
                               .failed_units = search->failed_units,
                               .lowest_units = 1};
@@ -256,10 +256,10 @@ static enum status search_rate(const struct searching *searching, const struct t
     /* Once its workers are there what counts is when it has to end. */
     struct round_limits later = *searching->limits;
     struct searching rest = *searching;
-    later.ready_by_ns = search->until_ns;
+    later.ready_by_ns = searching->until_ns;
     rest.limits = &later;
     uint64_t next = beat ? beat : bracket_next(&bracket);
-    for (; next > 0 && !is_late(search); next = bracket_next(&bracket)) {
+    for (; next > 0 && !is_late(searching); next = bracket_next(&bracket)) {
         bool held = false;
         round_result_release(out);
         enum status status = try_rate(*begun ? &rest : searching, turn, next, &held, out);
@@ -273,7 +273,7 @@ static enum status search_rate(const struct searching *searching, const struct t
         bracket_note(&bracket, next, held);
         if (next == beat && !held)
             return beaten(point, search, out);
-        if (held && search->quick) {
+        if (held && searching->quick) {
             round_result_release(&best);
             best = *out;
             *out = (struct round_result){0};
@@ -283,13 +283,13 @@ static enum status search_rate(const struct searching *searching, const struct t
         return out_of_time(out);
     if (bracket.held_units == 0)
         return infeasible(point, search, out);
-    if (search->quick) {
+    if (searching->quick) {
         round_result_release(out);
         *out = best;
     }
     search->rate_units = bracket.held_units;
     search->failed_units = bracket.failed_units;
-    search->coarse = search->quick;
+    search->coarse = searching->quick;
     out->reused = reused;
     out->ready_s = ready_s;
     return STATUS_OK;
@@ -311,15 +311,15 @@ static enum status search_and_measure(const struct searching *searching, const s
     double ready_s = 0.0;
     if (searched) {
         enum status status = search_rate(searching, &steps, &begun, out);
-        if (status != STATUS_OK || out->status != STATUS_OK || search->quick)
+        if (status != STATUS_OK || out->status != STATUS_OK || searching->quick)
             return status;
         reused = out->reused;
         ready_s = out->ready_s;
         round_result_release(out);
         if (begun)
-            full.ready_by_ns = search->until_ns;
+            full.ready_by_ns = searching->until_ns;
     }
-    bool lowers = searched || search->lowers;
+    bool lowers = searched || searching->lowers;
     if (point->goal.permille) {
         copy.work.rate_units = search->rate_units;
         if (point->goal.permille == 999)

@@ -16,7 +16,7 @@
 /* Called before each step with what it is, in a few words. */
 typedef void (*saturation_progress)(void *data, const char *step);
 
-/* What the rounds of one point have in common. */
+/* What the rounds of one point have in common, and what is asked of its search. */
 struct searching {
     struct session *session;
     const struct point *point;
@@ -25,6 +25,9 @@ struct searching {
     saturation_progress progress;
     void *data; /* of progress */
     struct saturation *search;
+    uint64_t until_ns; /* no step begins later; 0: at any time */
+    bool lowers;       /* a found rate is lowered where a later round does not hold it */
+    bool quick;        /* a coarse search does; its last step that held is the round */
 };
 
 /*

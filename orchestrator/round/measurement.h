@@ -17,20 +17,14 @@ struct saturation_step {
     double seconds; /* of the window */
 };
 
-/* The search for the highest rate (orchestrator/campaign/saturation.h). All zero bytes: not begun.
- */
+/* What a search for the highest rate has found (orchestrator/campaign/saturation.h). All zero
+ * bytes: not begun. */
 struct saturation {
     uint64_t rate_units;   /* what was found, 0: nothing yet */
     uint64_t failed_units; /* the lowest that did not hold; 0: none is known */
     bool coarse;           /* there is much between the two: the next round goes on searching */
     double capacity_ips;   /* of the closed loop; 0: not known, or it bounds nothing */
-    /* Asked for, each 0 if it is not: a point that does not hold this rate is of no interest; no
-     * step begins later; a found rate is lowered where a later round does not hold it; and a coarse
-     * search does, of which the last step that held is the round. */
-    uint64_t beat_units;
-    uint64_t until_ns;
-    bool lowers;
-    bool quick;
+    uint64_t beat_units;   /* asked for, and recorded: a lower rate is of no interest */
     unsigned count;
     struct saturation_step steps[SATURATION_STEPS];
 };

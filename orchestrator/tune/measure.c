@@ -125,9 +125,6 @@ static enum status run_rate(struct tune *tune, const struct point *point,
             (unsigned)fmin(own.samples, ceil(window_s * (double)search->rate_units / RATE_UNITS));
     else
         *search = (struct saturation){0};
-    search->lowers = true;
-    search->quick = stage == TUNE_STAGE_LOOK;
-    search->until_ns = tune_pace_until_ns(tune, stage, window_s);
     if (stage == TUNE_STAGE_LOOK)
         search->beat_units = (uint64_t)((1.0 - BRACKET_WIDTH) * (double)tune->best_units);
     const struct searching searching = {.session = &campaign->session,
@@ -135,7 +132,10 @@ static enum status run_rate(struct tune *tune, const struct point *point,
                                         .limits = &own,
                                         .crew = &campaign->crew,
                                         .progress = no_progress,
-                                        .search = search};
+                                        .search = search,
+                                        .until_ns = tune_pace_until_ns(tune, stage, window_s),
+                                        .lowers = true,
+                                        .quick = stage == TUNE_STAGE_LOOK};
     return saturation_run(&searching, turn, measurement ? measurement->rounds : 0, out);
 }
 
