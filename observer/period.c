@@ -2,33 +2,46 @@
 
 #include "common/clock.h"
 
-/* A period must show in some iterations, and in enough marks that a step of an iteration is not
- * taken for one; of slow programs in fewer marks, but for longer. */
+/* No measurement gives these constants: they were chosen by hand. Where a test covers one, its
+ * comment names it, of tests/unit/observer/test_period.c. */
+
+/* A period must show in this many iterations (test_every_mark). */
 #define REPEATS 3
+/* A period must show in this many marks, so that a step of an iteration is not taken for one
+ * (test_one_odd_wait_among_many, test_slow_growth_is_no_change). */
 #define MARKS 64
+/* A slow program's period may show in fewer marks, but in these at least and for this long
+ * (test_known_and_slow). */
 #define FEWEST_MARKS 4
 #define SLOW_NS (2 * NS_PER_S)
-/* And it must last: a library that tries out its kernels repeats itself as well, but without new
- * input; and what only copies may do so before its first launch. */
+/* A period must last for this long: a library that tries out its kernels repeats itself as well
+ * (test_a_short_repetition_is_no_iteration). */
 #define LASTING_NS NS_PER_S
+/* A period without new input, as of that library, or without a launch, as of a program that copies
+ * before its first one, must last for this long (test_without_input_it_must_last,
+ * test_without_a_launch_it_must_last). */
 #define LASTING_WITHOUT_INPUT_NS (4 * NS_PER_S)
-/* Iterations vary where none of that has come about for that long. A few must be seen, and where
- * there are larger inputs, those of FEW_BYTES begin none: a step's position, or its last word. For
- * larger ones that come seldom there is more time. */
+/* Iterations vary where no period has come about for this long (test_each_request_is_another). */
 #define VARYING_NS (4 * NS_PER_S)
+/* Larger inputs that come seldom have this long to begin iterations (test_slow_pictures). */
 #define VARYING_LONGEST_NS (32 * NS_PER_S)
+/* More than this many inputs must be seen before iterations vary. */
 #define VARYING_FEWEST 4
+/* Where there are larger inputs, one of at most this many bytes begins no iteration: it is a step's
+ * position, or its last word (test_texts_of_any_length). */
 #define FEW_BYTES 64
-/* Marks with as many launches as that, and as many as each other, are the same work. */
+/* Marks with at least this many launches, and as many as each other, are the same work
+ * (test_inputs_of_several_sizes_in_turn). */
 #define SAME_LAUNCHES 4
-/* The share of marks that must be like those a period before, and remain so. */
+/* This share of the marks must be like those a period before. */
 #define ALIKE 0.95
+/* This share must remain so (test_one_odd_wait_among_many, test_texts_of_any_length). */
 #define STILL_ALIKE 0.9
-/* How far the durations of the last iterations may be apart once a program is warm; one that never
- * gets that steady counts after PATIENCE of them. */
+/* The durations of the last iterations are at most this share apart once a program is warm. */
 #define STEADY 0.3
+/* A program that never gets that steady counts after this many iterations. */
 #define PATIENCE 16
-/* After LOOK marks it is judged whether the period is still there. */
+/* After this many marks it is judged whether the period is still there (test_a_period_is_lost). */
 #define LOOK 16
 
 static const struct mark *mark_at(const struct period *period, uint64_t number)

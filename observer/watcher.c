@@ -10,33 +10,44 @@
 #include "observer/period.h"
 #include "observer/report.h"
 
-/* A thread that makes this many calls in this time without a wait must wait in another way. */
+/* No measurement gives these constants: they were chosen by hand. Where a test covers one, its
+ * comment names it, of tests/unit/observer/test_watcher.c, or in quotes of tests/cli/observe.bats.
+ */
+
+/* A thread that makes this many calls in this time without a wait must wait in another way
+ * (test_polls, test_without_copies). */
 #define QUIET_CALLS 256
 #define QUIET_NS (3 * NS_PER_S)
-/* Once its iterations are known, for QUIET_ITERATIONS of them and a little longer. */
+/* A thread whose iterations are known must wait in another way once this many of them have passed
+ * without a wait (test_a_pause_behind_a_short_wait), and this time more. */
 #define QUIET_ITERATIONS 50
 #define QUIET_LEAST_NS (100 * NS_PER_MS)
-/* How often something must have been called before it stands for a wait; and that share of what
- * else there is: of the polls or host functions, whichever are more, and of the copies. */
+/* A kind of call stands for a wait once there are this many (test_polls). */
 #define STANDS_FOR_WAIT 64
+/* A kind of call stands for a wait where it is this share of the polls or host functions, whichever
+ * are more, and polls where they are more than the copies in by this share of them (test_polls). */
 #define STANDS_SHARE 8
-/* A thread that waits more than IDLE_IN_A_ROW times without a launch between waits for those of
- * others. After IDLE_MOST such waits with nothing launched, it is the threads that have marks of
- * their own whose launches it waits for. */
+/* A thread that waits more than this many times without a launch between waits for those of others
+ * ("threads of a pool make one row of iterations, and one may wait for another"). */
 #define IDLE_IN_A_ROW 16
+/* After this many such waits with nothing launched, it is the threads that have marks of their own
+ * whose launches are waited for (the same test). */
 #define IDLE_MOST 64
-/* Ranges of NVTX before the first that counts. */
+/* This many ranges of NVTX come before the first that counts ("ranges of NVTX"). */
 #define FIRST_RANGES 3
-/* For that long after its first call a program that has launched nothing may still do so. */
+/* For this long after its first call a program that has launched nothing may still do so ("a
+ * program that launches nothing has iterations of what it copies out"). */
 #define COPIES_ALONE_NS (4 * NS_PER_S)
-/* A program that loads code or makes graphs for longer than that does so in its iterations. */
+/* A program that loads code or makes graphs for longer than this does so in its iterations
+ * (test_loads). */
 #define GETTING_READY_NS (32 * NS_PER_S)
-/* Nor is it getting ready once that many launches have come between two loads of code: from then on
- * a new shape needs another kernel now and then. */
+/* A load of code this many launches after the one before belongs to an iteration: once a program is
+ * ready, a new shape needs another kernel now and then (test_loads). */
 #define LOADED_APART 2000
-/* How often what is seen while no period is known is noted, in calls. */
+/* While no period is known, what was called is reported once in this many calls. */
 #define NOTE_CALLS 4096
-/* At the end a thread waits that long to be ended before it goes on as if nothing had been. */
+/* At the end a thread waits this long to be ended before it goes on as if nothing had been, and
+ * looks this often whether that is over ("programs that end or hang while they are measured"). */
 #define HOLD_NS NS_PER_S
 #define HOLD_LOOK_NS (10 * NS_PER_MS)
 
