@@ -161,7 +161,7 @@ EXPORT EARLY __attribute__((optimize("O2"))) void *dlsym(void *restrict library,
     return next(library, name);
 }
 
-#define PER_THREAD 2    /* CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM */
+#define PER_THREAD 2 /* CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM */
 /* From which versions on there are cuGetProcAddress_v2 and cuCtxSynchronize_v2. */
 #define CUDA_12 12000
 #define CUDA_13 13000

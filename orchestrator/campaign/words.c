@@ -110,11 +110,10 @@ static void notify_surplus(const struct campaign *campaign, const struct option_
     }
     for (size_t i = 0; i < value->count; i++)
         if (value->items[i].share_count > most)
-            campaign_notify_text(campaign->notify,
-                                 "%s %s: no point has a %s for the last of its %u values", row->name,
-                                 value->items[i].text,
-                                 row->flags & OPTION_PER_THREAD ? "thread" : "process",
-                                 value->items[i].share_count);
+            campaign_notify_text(
+                campaign->notify, "%s %s: no point has a %s for the last of its %u values",
+                row->name, value->items[i].text,
+                row->flags & OPTION_PER_THREAD ? "thread" : "process", value->items[i].share_count);
 }
 
 void campaign_notify_unused(const struct campaign *campaign)

@@ -107,7 +107,7 @@ struct tune_observation {
     bool beaten;                            /* it holds less than the best: the value is a guess */
     bool unready;                           /* TUNE_FAILED: its workers did not get ready */
     unsigned threads; /* and a process of the program has no more than those; 0: not known */
-    bool crowded; /* TUNE_INFEASIBLE: over MPS the driver had no room for another client */
+    bool crowded;     /* TUNE_INFEASIBLE: over MPS the driver had no room for another client */
 };
 
 enum tune_stage {
