@@ -129,7 +129,7 @@ const struct trace_buffer *client_trace(void)
     return client.trace.header ? &client.trace : NULL;
 }
 
-void client_tell_orchestrator(void)
+void client_wake_orchestrator(void)
 {
     const uint64_t one = 1;
     /* Without the descriptor mpsweep sees it when it looks. */

@@ -30,7 +30,7 @@ const struct trace_buffer *client_trace(void);
 void client_fail_process(const char *text);
 
 /* Wakes the orchestrator, which then looks at the slots. */
-void client_tell_orchestrator(void);
+void client_wake_orchestrator(void);
 
 /* Whether the handle's iterations count by now: the warm-up was over when the last one began. */
 bool client_is_in_window(const struct mpsweep *handle);

@@ -31,7 +31,7 @@ static bool advance(struct mpsweep *handle, enum shm_state state)
         }
     } while (!atomic_compare_exchange_weak_explicit(&handle->slot->state, &now, (uint32_t)state,
                                                     memory_order_release, memory_order_relaxed));
-    client_tell_orchestrator();
+    client_wake_orchestrator();
     return true;
 }
 
@@ -40,7 +40,7 @@ static void fail_slot(struct shm_slot *slot, const char *text)
     char error[sizeof slot->error];
     text_printable(text, strlen(text), error, sizeof error);
     shm_slot_fail(slot, STATUS_WORKER, 0, error);
-    client_tell_orchestrator();
+    client_wake_orchestrator();
 }
 
 void client_fail_process(const char *text)

@@ -59,7 +59,7 @@ static void note_held(struct mpsweep *handle, uint32_t assignment)
         if (atomic_load(&shm_slot_at(&client.shm, client.process, i)->held) != assignment)
             return;
     atomic_store(&process->parked, assignment);
-    client_tell_orchestrator();
+    client_wake_orchestrator();
 }
 
 /* As client_try_hold(), of a handle that is served or held. */

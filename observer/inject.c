@@ -14,7 +14,7 @@ static void begin_trace(void)
         injected_begin(client_trace(), client_process(), client_shm()) == STATUS_OK)
         return;
     shm_slot_fail(shm_slot_at(client_shm(), client_process(), 0), STATUS_WORKER, 0, status_text());
-    client_tell_orchestrator();
+    client_wake_orchestrator();
 }
 
 /* The driver's. 1: it went well; the driver does not care. */
