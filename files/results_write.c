@@ -61,6 +61,24 @@ enum status results_check_new(const char *path, const char *advice)
     return status_set(STATUS_USAGE, "'%s' exists: give %s", path, advice);
 }
 
+/* Opens what is not a regular file. A FIFO that nothing reads would hold the open for ever. */
+static int open_special(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd >= 0 && fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK) != 0)
+        descriptor_close(&fd);
+    return fd;
+}
+
+static enum status cannot_create(const char *path, int error)
+{
+    struct stat info;
+    if (error == ENXIO && stat(path, &info) == 0 && S_ISFIFO(info.st_mode))
+        return status_set(STATUS_USAGE,
+                          "'%s' is a FIFO that no process reads: start its reader first", path);
+    return status_set(STATUS_USAGE, "cannot write '%s': %s", path, strerror(error));
+}
+
 enum status results_create(const char *path, const char *advice, struct results_writer *out)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -68,10 +86,10 @@ enum status results_create(const char *path, const char *advice, struct results_
         enum status status = results_check_new(path, advice);
         if (status != STATUS_OK)
             return status;
-        fd = open(path, O_WRONLY | O_CLOEXEC);
+        fd = open_special(path);
     }
     if (fd < 0)
-        return status_set(STATUS_USAGE, "cannot write '%s': %s", path, strerror(errno));
+        return cannot_create(path, errno);
     return take(fd, path, out);
 }
 
@@ -99,7 +117,10 @@ enum status results_continue(const char *path, results_field *needed, struct res
     enum status status = results_claim(path, &writer);
     if (status != STATUS_OK)
         return status;
-    status = results_load_begun(writer.fd, path, needed, &loaded);
+    if (writer.regular)
+        status = results_load_begun(writer.fd, path, needed, &loaded);
+    else
+        status = status_set(STATUS_USAGE, "cannot go on with '%s': not a regular file", path);
     if (status == STATUS_OK && fstat(writer.fd, &info) != 0) {
         results_release(&loaded);
         status = cannot("look at", path, errno);

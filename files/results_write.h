@@ -32,7 +32,7 @@ struct results_writer {
 enum status results_check_new(const char *path, const char *advice);
 
 /* Makes the file. It must not exist: statuses and advice as of results_check_new(). A device or
- * pipe is opened as it is. The path must outlive the writer. */
+ * pipe is opened as it is; STATUS_USAGE: nothing reads a FIFO. The path must outlive the writer. */
 enum status results_create(const char *path, const char *advice, struct results_writer *out);
 
 /* Takes the lock of a regular file that exists, and neither reads nor changes it. The path must
@@ -43,7 +43,7 @@ enum status results_claim(const char *path, struct results_writer *out);
 /* Opens an existing file to go on behind its last whole line: takes its lock, then reads it as
  * results_load_begun() does, with the fields that are needed. The first results_write() cuts off an
  * unfinished line; until then the file stays as it is. Sets both outputs only on success. Statuses
- * as of results_claim() and results_load(). */
+ * as of results_claim() and results_load(); STATUS_USAGE: it is not a regular file. */
 enum status results_continue(const char *path, results_field *needed, struct results *results,
                              struct results_writer *out);
 

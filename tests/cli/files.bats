@@ -35,6 +35,24 @@ ids() { jq -s -c 'map(select(.type == "point").id)' "$1"; }
   chmod 755 shut
 }
 
+@test "a FIFO that nothing reads is refused, instead of waiting for its reader" {
+  local command both reader
+  mkfifo f.jsonl
+  for command in "sweep ${MEASURE[*]}" "probe copy-block --device emulated -q --rounds 1" \
+    "tune --device emulated -q -l threads:1 --budget 60s"; do
+    # shellcheck disable=SC2086
+    refused "'f.jsonl' is a FIFO that no process reads: start its reader first" \
+      timeout $PATIENCE "$MPSWEEP" $command -o f.jsonl
+  done
+  refused "cannot go on with 'f.jsonl': not a regular file" \
+    timeout $PATIENCE "$MPSWEEP" sweep "${MEASURE[@]}" --resume -o f.jsonl
+  [ -p f.jsonl ]
+  exec {both}<>f.jsonl {reader}<f.jsonl {both}>&-
+  expect 0 timeout $PATIENCE "$MPSWEEP" sweep "${MEASURE[@]}" -o f.jsonl
+  cat <&"$reader" >read.jsonl
+  assert_complete read.jsonl 3 0
+}
+
 @test "a sweep that cannot begin leaves no file behind" {
   mkdir few
   ln -s "$MPSWEEP_BUILD_DIR"/mpsweep-{worker,guard,emulated-cuda.so} few

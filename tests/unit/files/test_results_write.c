@@ -201,6 +201,25 @@ static void places_that_cannot_be_written(void **state)
     assert_int_equal(results_create("/tmp", ADVICE, &writer), STATUS_USAGE);
 }
 
+/* Nothing may wait for a reader that does not come. */
+static void a_fifo_needs_a_reader(void **state)
+{
+    (void)state;
+    struct results_writer writer;
+    struct results results;
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(results_create(path, ADVICE, &writer), STATUS_USAGE);
+    assert_non_null(strstr(status_text(), "is a FIFO that no process reads: start its reader"));
+    assert_int_equal(results_continue(path, NULL, &results, &writer), STATUS_USAGE);
+    assert_non_null(strstr(status_text(), "': not a regular file"));
+    int reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    assert_int_equal(results_create(path, ADVICE, &writer), STATUS_OK);
+    assert_int_equal(fcntl(writer.fd, F_GETFL) & O_NONBLOCK, 0);
+    assert_int_equal(write_record(&writer, "a"), STATUS_OK);
+    results_close(&writer);
+    close(reader);
+}
+
 static void a_file_that_is_gone(void **state)
 {
     (void)state;
@@ -218,6 +237,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(records_are_lines, begin, end),
         cmocka_unit_test_setup_teardown(a_file_that_is_gone, begin, end),
+        cmocka_unit_test_setup_teardown(a_fifo_needs_a_reader, begin, end),
         cmocka_unit_test_setup_teardown(existing_files_are_safe, begin, end),
         cmocka_unit_test_setup_teardown(the_first_record_cuts_the_torn_line, begin, end),
         cmocka_unit_test_setup_teardown(a_file_cut_in_its_header_begins_anew, begin, end),
