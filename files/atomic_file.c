@@ -13,6 +13,7 @@
 
 #include "common/paths.h"
 #include "files/ending_signals.h"
+#include "files/written.h"
 
 #define MODE 0666
 #define TRIES 100
@@ -286,6 +287,7 @@ static enum status put_in_place(struct atomic_file *file)
     if (error && !(shared && is_at(file->path, &before)))
         return error == EEXIST ? exists(file->path) : cannot_write(file->path, error);
     int lost = flush_folder(file->path);
+    written_note(file->path);
     if (!shared || error)
         return STATUS_OK;
     enum status status = verify(file->temporary, file->path, &before, 0);
@@ -370,6 +372,8 @@ enum status atomic_file_publish(const char *from, const char *to)
         else
             status = verify(from, to, &before, error);
     }
+    if (status == STATUS_OK)
+        written_note(to);
     close(fd);
     return status;
 }

@@ -11,6 +11,7 @@
 #include "common/descriptor.h"
 #include "common/paths.h"
 #include "files/atomic_file.h"
+#include "files/written.h"
 
 #define TRIES 100
 
@@ -198,6 +199,7 @@ enum status results_write(struct results_writer *writer, const json_t *record)
     }
     writer->whole_bytes += (long long)length + 1;
     writer->bytes = writer->whole_bytes;
+    written_note(writer->path);
     return STATUS_OK;
 }
 

@@ -17,6 +17,7 @@
 #include "config.h"
 #include "common/child.h"
 #include "common/text.h"
+#include "files/written.h"
 #include "orchestrator/commands/commands.h"
 #include "orchestrator/commit.h"
 #include "orchestrator/completion.h"
@@ -419,14 +420,20 @@ static int find_lost_reason(void)
 /* Lost output is an error, unless its reader had enough. */
 static int end_output(int result)
 {
+    unsigned count;
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout))
         return result;
     int reason = errno ? errno : find_lost_reason();
     if (reason == EPIPE)
         return result;
-    return report(status_set(STATUS_SYSTEM, "cannot write standard output%s%s", reason ? ": " : "",
-                             reason ? strerror(reason) : ""));
+    const char *names = written_names(&count);
+    return report(status_set(STATUS_SYSTEM, "cannot write standard output%s%s%s%s%s",
+                             reason ? ": " : "", reason ? strerror(reason) : "",
+                             count > 0 ? "; " : "", names,
+                             count == 0  ? ""
+                             : count > 1 ? " were written"
+                                         : " was written"));
 }
 
 /* A closed standard descriptor would be given to the next file opened, and what is printed would go

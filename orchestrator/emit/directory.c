@@ -13,6 +13,7 @@
 #include "common/paths.h"
 #include "common/remove_tree.h"
 #include "files/ending_signals.h"
+#include "files/written.h"
 
 static enum status cannot(const char *directory, int error)
 {
@@ -182,6 +183,8 @@ enum status emit_output_close(struct emit_output *output, enum status status)
         /* Over nothing, or over an empty directory: anything else is refused. */
         if (fsync(output->fd) != 0 || rename(output->temporary, output->path) != 0)
             status = cannot(output->directory, errno);
+        else
+            written_note(output->directory);
     }
     close(output->fd);
     if (status != STATUS_OK) {

@@ -382,13 +382,25 @@ another() {
   local status=0
   "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 -q -o kept.jsonl >/dev/full 2>err 3>&- || status=$?
   [ $status -eq 1 ]
-  says "cannot write standard output: No space left on device"
+  says "cannot write standard output: No space left on device; 'kept.jsonl' was written$"
   points 'map(outcome) == ["measured"]' kept.jsonl
+  # What is there already is named: a retry would be refused.
+  status=0
+  "$MPSWEEP" merge kept.jsonl -o merged.jsonl >/dev/full 2>err 3>&- || status=$?
+  [ $status -eq 1 ]
+  says "cannot write standard output: No space left on device; 'merged.jsonl' was written$"
+  points 'map(outcome) == ["measured"]' merged.jsonl
+  status=0
+  "$MPSWEEP" emit kept.jsonl --point 0 --target env -o deployment -- true >&- 2>err 3>&- ||
+    status=$?
+  [ $status -eq 1 ]
+  grep -q "cannot write standard output: Bad file descriptor; 'deployment' was written$" err
+  [ -x deployment/start ]
   # explain writes before its end, too.
   status=0
   "$MPSWEEP" explain "$MPSWEEP_SOURCE_DIR/docs/results/h200-random-a.jsonl" >/dev/full 2>err 3>&- || status=$?
   [ $status -eq 1 ]
-  says "cannot write standard output: No space left on device"
+  says "cannot write standard output: No space left on device$"
 }
 
 @test "a reader that has enough makes no error, whenever it goes" {
