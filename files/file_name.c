@@ -41,3 +41,10 @@ enum status file_name_check(const char *path, const char *what, const char *want
                       : strcmp(what, "a timeline") == 0 ? " (--figure FILE draws it)"
                                                         : "");
 }
+
+enum status file_name_refuse_input(const char *output, const char *input)
+{
+    if (!input || !same_file_at(output, input))
+        return STATUS_OK;
+    return status_set(STATUS_USAGE, "'%s' is one of the files to read: give another name", output);
+}

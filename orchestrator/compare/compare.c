@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "files/file_name.h"
 #include "orchestrator/compare/comparison.h"
 #include "orchestrator/console/report.h"
 
@@ -13,8 +14,12 @@ int compare_command(const struct invocation *invocation)
     const char *format = options_text(options, OPTION_FORMAT);
     bool holm = strcmp(options_text(options, OPTION_ADJUST), "holm") == 0;
     double threshold = options_real(options, OPTION_THRESHOLD) / 100;
-    enum status status = comparison_make(invocation->operands[0], invocation->operands[1],
-                                         threshold, holm, &comparison);
+    enum status status = STATUS_OK;
+    for (size_t i = 0; picture && i < invocation->operand_count && status == STATUS_OK; i++)
+        status = file_name_refuse_input(picture, invocation->operands[i]);
+    if (status == STATUS_OK)
+        status = comparison_make(invocation->operands[0], invocation->operands[1], threshold, holm,
+                                 &comparison);
     if (status != STATUS_OK)
         return report(status);
     bool worse = comparison.counts[EFFECT_WORSE] > 0;

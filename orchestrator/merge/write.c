@@ -1,10 +1,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "files/atomic_file.h"
 #include "files/ending_signals.h"
+#include "files/file_name.h"
 #include "orchestrator/merge/internal.h"
 
 struct copy {
@@ -117,14 +117,10 @@ static enum status write_all(struct copy *copy)
 /* Even --force does not write over what is read. */
 static enum status check_inputs(const struct merge *merge, const char *output)
 {
-    struct stat info;
-    if (stat(output, &info) != 0)
-        return STATUS_OK;
-    for (size_t i = 0; i < merge->file_count; i++)
-        if (merge->files[i].device == info.st_dev && merge->files[i].inode == info.st_ino)
-            return status_set(STATUS_USAGE, "'%s' is one of the files to merge: give another name",
-                              output);
-    return STATUS_OK;
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < merge->file_count && status == STATUS_OK; i++)
+        status = file_name_refuse_input(output, merge->files[i].path);
+    return status;
 }
 
 enum status merge_write(const struct merge *merge, const char *output, bool force)

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "files/file_name.h"
 #include "orchestrator/console/report.h"
 #include "orchestrator/plot/internal.h"
 #include "orchestrator/results/fields.h"
@@ -105,7 +106,11 @@ static enum status draw_one(const struct figure *figure, const struct request *r
                             const struct results *results, const char *output)
 {
     struct text_stream data;
-    enum status status = begin(figure, request, results, &data);
+    enum status status = file_name_refuse_input(output, request->results);
+    if (status == STATUS_OK)
+        status = file_name_refuse_input(output, request->explained);
+    if (status == STATUS_OK)
+        status = begin(figure, request, results, &data);
     if (status != STATUS_OK)
         return status;
     status = figure->write(results, request->results, data.file);

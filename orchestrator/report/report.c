@@ -89,6 +89,8 @@ int report_command(const struct invocation *invocation)
                                : status_set(STATUS_MEMORY, "out of memory");
     if (status == STATUS_OK)
         status = atomic_file_check(output, ATOMIC_FILE_REPLACE);
+    for (size_t i = 0; i < count && status == STATUS_OK; i++)
+        status = file_name_refuse_input(output, invocation->operands[i]);
     while (status == STATUS_OK && loaded < count) {
         status = load(invocation->operands[loaded], loaded, &files[loaded]);
         loaded++;

@@ -23,6 +23,8 @@ enum status trace_check_outputs(const struct trace *trace)
         status = plot_check_output(figure);
     if (status == STATUS_OK && figure)
         status = atomic_file_check(figure, ATOMIC_FILE_REPLACE);
+    if (status == STATUS_OK && figure)
+        status = file_name_refuse_input(figure, trace->job_path);
     if (status == STATUS_OK && json)
         status = file_name_check(json, "a timeline", ".json");
     return status == STATUS_OK && json ? atomic_file_check(json, 0) : status;

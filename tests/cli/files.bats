@@ -53,6 +53,32 @@ ids() { jq -s -c 'map(select(.type == "point").id)' "$1"; }
   assert_complete read.jsonl 3 0
 }
 
+@test "no command writes over what it reads" {
+  local name
+  expect 0 "$MPSWEEP" sweep "${MEASURE[@]}" -o r.jsonl
+  printf '[a]\nlayout = threads:1\n' >job.gp
+  for name in r.gp r.html; do
+    cp r.jsonl $name
+  done
+  ln -s r.gp link.gp
+  ln r.gp one.jsonl
+  refused "'r.gp' is one of the files to read: give another name" "$MPSWEEP" plot r.gp -o r.gp
+  refused "'link.gp' is one of the files to read" "$MPSWEEP" plot r.gp -o link.gp
+  refused "'r.gp' is one of the files to read" "$MPSWEEP" plot one.jsonl -o r.gp
+  refused "'r.gp' is one of the files to read" \
+    "$MPSWEEP" plot r.jsonl --figure ceilings --explained r.gp -o r.gp
+  refused "'r.html' is one of the files to read" "$MPSWEEP" report r.jsonl r.html -o r.html
+  refused "'r.gp' is one of the files to read" "$MPSWEEP" compare r.jsonl r.gp -o r.gp
+  refused "'r.gp' is one of the files to read" "$MPSWEEP" compare r.gp r.jsonl -o r.gp
+  refused "'job.gp' is one of the files to read" \
+    "$MPSWEEP" trace job.gp --device emulated --figure job.gp
+  for name in r.gp r.html; do
+    cmp r.jsonl $name
+  done
+  [ -L link.gp ]
+  grep -q '^layout' job.gp
+}
+
 @test "a sweep that cannot begin leaves no file behind" {
   mkdir few
   ln -s "$MPSWEEP_BUILD_DIR"/mpsweep-{worker,guard,emulated-cuda.so} few

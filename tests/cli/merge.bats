@@ -231,7 +231,8 @@ own_point() {
   expect 0 merge part-*.jsonl -o all.jsonl --force
   assert_complete all.jsonl 6 0
   cp part-0.jsonl before
-  refused "'part-0.jsonl' is one of the files to merge" merge part-*.jsonl -o part-0.jsonl --force
+  refused "'part-0.jsonl' is one of the files to read: give another name" \
+    merge part-*.jsonl -o part-0.jsonl --force
   cmp part-0.jsonl before
   refused "cannot write 'none/all.jsonl': No such file" merge part-*.jsonl -o none/all.jsonl
   mkdir all
