@@ -353,6 +353,35 @@ static int rename_in_one_step(const char *from, const char *to)
     return rename(from, to) == 0 ? 0 : errno;
 }
 
+enum status atomic_file_check_publish(const char *from, const char *to)
+{
+    char from_folder[PATH_MAX], to_folder[PATH_MAX];
+    struct stat info, old, new;
+    enum status status = atomic_file_check_folder(from);
+    if (status == STATUS_OK)
+        status = atomic_file_check_folder(to);
+    if (status != STATUS_OK)
+        return status;
+    if (stat(from, &info) == 0 && !S_ISREG(info.st_mode))
+        return status_set(STATUS_USAGE, "'%s' cannot be renamed to '%s': not a regular file", from,
+                          to);
+    atomic_file_folder(from, from_folder, sizeof from_folder);
+    atomic_file_folder(to, to_folder, sizeof to_folder);
+    /* The rename reports what cannot be known before. */
+    if (stat(from_folder, &old) != 0 || stat(to_folder, &new) != 0)
+        return STATUS_OK;
+    if (same_file(&old, &new) && strcmp(path_file_name(from), path_file_name(to)) == 0)
+        return status_set(STATUS_USAGE,
+                          "'%s' is the name that the file has until it is published: give another "
+                          "name",
+                          to);
+    if (old.st_dev != new.st_dev)
+        return status_set(STATUS_USAGE,
+                          "'%s' cannot be renamed to '%s': they are on different file systems",
+                          from, to);
+    return STATUS_OK;
+}
+
 enum status atomic_file_publish(const char *from, const char *to)
 {
     struct stat before;

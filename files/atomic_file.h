@@ -66,6 +66,11 @@ enum status atomic_file_end(struct atomic_file *file, enum status status);
  */
 enum status atomic_file_publish(const char *from, const char *to);
 
+/* Whether atomic_file_publish() can do that, for what takes long to make; nothing needs to be under
+ * either name yet. STATUS_USAGE: both are one name, on different file systems, or that of a device
+ * or pipe. STATUS_SYSTEM: no file can be made there. */
+enum status atomic_file_check_publish(const char *from, const char *to);
+
 /* Renames a file or directory, if nothing but an empty directory is in its place. Gives 0, or -1
  * and errno: EEXIST where something is. Safe against races on file systems that can refuse. */
 int atomic_rename_new(const char *from, const char *to);

@@ -33,7 +33,8 @@ enum status sweep_check_publish(const struct campaign *campaign)
     enum status status = sweep_final_name(campaign, &name);
     if (status != STATUS_OK)
         return status;
-    if (lstat(name, &taken) == 0)
+    status = atomic_file_check_publish(campaign_output(campaign), name);
+    if (status == STATUS_OK && lstat(name, &taken) == 0)
         status =
             status_set(STATUS_USAGE, "'%s', the name to publish, exists: give another name", name);
     free(name);

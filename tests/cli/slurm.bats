@@ -584,6 +584,18 @@ lies() {
     "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 -o x.part --publish x.jsonl
   [ ! -e x.part ]
   [ "$(cat x.jsonl)" = precious ]
+  # Found out before an hour's measurement, not after it.
+  refused "cannot write 'none/x.jsonl': No such file or directory" \
+    "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 -o x.part --publish none/x.jsonl
+  refused "'./z.jsonl' is the name that the file has until it is published: give another name" \
+    "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 -o z.jsonl --publish ./z.jsonl
+  refused "'/dev/null' cannot be renamed to 'y.jsonl': not a regular file" \
+    "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 -o /dev/null --publish y.jsonl
+  if [ -w /dev/shm ] && [ "$(stat -c %d /dev/shm)" != "$(stat -c %d .)" ]; then
+    refused "'x.part' cannot be renamed to '/dev/shm/.*': they are on different file systems" \
+      "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 -o x.part --publish "/dev/shm/mpsweep.$$.jsonl"
+  fi
+  [ ! -e x.part ]
   # A point that failed has its record, and the file is as whole as it will be.
   expect 2 env MPSWEEP_EMULATED_FAULT='cuLaunchKernel#3=error:719' "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 --quiet \
     -o y.part --publish y.jsonl
