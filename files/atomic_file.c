@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/descriptor.h"
 #include "common/paths.h"
 #include "files/ending_signals.h"
 #include "files/written.h"
@@ -126,6 +127,24 @@ static void release_signals(void)
         pthread_sigmask(SIG_SETMASK, &before_held, NULL);
 }
 
+static ssize_t write_to_sink(void *cookie, const char *bytes, size_t count)
+{
+    struct atomic_file_sink *sink = cookie;
+    if (!sink->error && descriptor_write(sink->fd, bytes, count) != 0)
+        sink->error = errno;
+    return sink->error ? 0 : (ssize_t)count;
+}
+
+/* NULL: no memory. */
+static FILE *open_stream(int fd, struct atomic_file_sink **sink)
+{
+    *sink = calloc(1, sizeof **sink);
+    if (!*sink)
+        return NULL;
+    (*sink)->fd = fd;
+    return fopencookie(*sink, "w", (cookie_io_functions_t){.write = write_to_sink});
+}
+
 enum status atomic_file_open(const char *path, unsigned flags, struct atomic_file *out)
 {
     struct atomic_file file = {.flags = flags};
@@ -143,7 +162,7 @@ enum status atomic_file_open(const char *path, unsigned flags, struct atomic_fil
         fd = open_named(path, &file.temporary);
     if (fd >= 0) {
         file.path = strdup(path);
-        file.stream = file.path ? fdopen(fd, "w") : NULL;
+        file.stream = file.path ? open_stream(fd, &file.sink) : NULL;
     }
     if (file.stream) {
         *out = file;
@@ -157,6 +176,7 @@ enum status atomic_file_open(const char *path, unsigned flags, struct atomic_fil
     }
     free(file.temporary);
     free(file.path);
+    free(file.sink);
     release_signals();
     return status;
 }
@@ -236,7 +256,7 @@ static enum status verify(const char *from, const char *to, const struct stat *b
 static int link_nameless(const struct atomic_file *file, const char *name)
 {
     char own[64];
-    snprintf(own, sizeof own, "/proc/self/fd/%d", fileno(file->stream));
+    snprintf(own, sizeof own, "/proc/self/fd/%d", file->sink->fd);
     return linkat(AT_FDCWD, own, AT_FDCWD, name, AT_SYMLINK_FOLLOW);
 }
 
@@ -274,13 +294,19 @@ static int give_name(struct atomic_file *file)
     return result == 0 ? 0 : errno;
 }
 
+/* After a write that failed, or another call on the file. */
+static enum status cannot_complete(const struct atomic_file *file)
+{
+    int error = file->sink->error ? file->sink->error : errno;
+    return cannot_write(file->path, error ? error : EIO);
+}
+
 static enum status put_in_place(struct atomic_file *file)
 {
     struct stat before;
-    errno = 0;
-    if (fflush(file->stream) != 0 || ferror(file->stream) || fsync(fileno(file->stream)) != 0 ||
-        fstat(fileno(file->stream), &before) != 0)
-        return cannot_write(file->path, errno ? errno : EIO);
+    if (fflush(file->stream) != 0 || ferror(file->stream) || fsync(file->sink->fd) != 0 ||
+        fstat(file->sink->fd, &before) != 0)
+        return cannot_complete(file);
     int error = give_name(file);
     bool shared = file->flags & ATOMIC_FILE_VERIFY && file->temporary;
     /* A server whose answer was lost refuses what it has done. */
@@ -299,8 +325,7 @@ static enum status put_in_place(struct atomic_file *file)
 
 enum status atomic_file_write(struct atomic_file *file, const char *bytes, size_t count)
 {
-    return fwrite(bytes, 1, count, file->stream) == count ? STATUS_OK
-                                                          : cannot_write(file->path, errno);
+    return fwrite(bytes, 1, count, file->stream) == count ? STATUS_OK : cannot_complete(file);
 }
 
 enum status atomic_file_commit(struct atomic_file *file)
@@ -315,13 +340,14 @@ enum status atomic_file_commit_json(struct atomic_file *file, const json_t *valu
     errno = 0;
     bool written =
         json_dumpf(value, file->stream, JSON_INDENT(2)) == 0 && fputc('\n', file->stream) == '\n';
-    return atomic_file_end(file,
-                           written ? STATUS_OK : cannot_write(file->path, errno ? errno : EIO));
+    return atomic_file_end(file, written ? STATUS_OK : cannot_complete(file));
 }
 
 void atomic_file_discard(struct atomic_file *file)
 {
     fclose(file->stream);
+    close(file->sink->fd);
+    free(file->sink);
     if (file->temporary)
         unlink(file->temporary);
     free(file->temporary);

@@ -20,8 +20,15 @@ enum atomic_file_flags {
     ATOMIC_FILE_VERIFY = 2,  /* for file systems that machines share: see atomic_file_publish() */
 };
 
+/* Where the stream writes to. stdio forgets why a write failed before the last one. */
+struct atomic_file_sink {
+    int fd;
+    int error; /* of the first write that failed; 0: none did */
+};
+
 struct atomic_file {
-    FILE *stream;    /* to write to; commit reports its errors */
+    FILE *stream; /* to write to; commit reports its errors */
+    struct atomic_file_sink *sink;
     char *path;      /* its place */
     char *temporary; /* its name until then; NULL: it has none */
     unsigned flags;

@@ -254,6 +254,15 @@ many() {
   [ "$(cat report.html)" = old ]
 }
 
+@test "a disk that is full long before the page ends is reported as that; an older page stays" {
+  needs_gnuplot
+  echo old >report.html
+  limited() (ulimit -f 64 && "$@")
+  refused "cannot write 'report.html': File too large" \
+    limited "$MPSWEEP" report "$RESULTS/h200-explain.jsonl" -o report.html
+  [ "$(cat report.html)" = old ]
+}
+
 @test "a file without a number, and one of probes alone" {
   needs_gnuplot
   file failed.jsonl <<<'{"status": "failed", "error": "it broke"}'

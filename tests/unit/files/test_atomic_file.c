@@ -193,13 +193,41 @@ static void test_a_full_disk_leaves_nothing(void **state)
         int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
         if (full < 0)
             skip();
-        assert_true(dup2(full, fileno(file.stream)) >= 0);
+        assert_true(dup2(full, file.sink->fd) >= 0);
         close(full);
         fputs("more than there is room for", file.stream);
         assert_int_equal(atomic_file_commit(&file), STATUS_SYSTEM);
         assert_non_null(strstr(status_text(), "No space left on device"));
         assert_int_equal(files(), 0);
     }
+}
+
+/* stdio keeps no reason of a write that failed before the last one. */
+static void test_of_a_long_file_the_first_reason_counts(void **state)
+{
+    struct atomic_file file;
+    json_t *value = json_array();
+    (void)state;
+    for (int i = 0; i < 100000; i++)
+        json_array_append_new(value, json_integer(i));
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(atomic_file_open(place, 0, &file), STATUS_OK);
+        int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+        if (full < 0)
+            skip();
+        assert_true(dup2(full, file.sink->fd) >= 0);
+        close(full);
+        for (int n = 0; n < 100000 && i > 0; n++)
+            fputs("more than there is room for", file.stream);
+        errno = 0;
+        enum status status = i == 0   ? atomic_file_commit_json(&file, value)
+                             : i == 1 ? atomic_file_commit(&file)
+                                      : atomic_file_end(&file, atomic_file_write(&file, "x", 1));
+        assert_int_equal(status, STATUS_SYSTEM);
+        assert_non_null(strstr(status_text(), "No space left on device"));
+        assert_int_equal(files(), 0);
+    }
+    json_decref(value);
 }
 
 static void test_replacing_is_asked_for(void **state)
@@ -315,6 +343,7 @@ int main(void)
         IN_A_FOLDER(test_what_is_discarded_leaves_nothing),
         IN_A_FOLDER(test_where_nothing_can_be_written_it_says_why),
         IN_A_FOLDER(test_a_full_disk_leaves_nothing),
+        IN_A_FOLDER(test_of_a_long_file_the_first_reason_counts),
         IN_A_FOLDER(test_replacing_is_asked_for),
         IN_A_FOLDER(test_what_replaces_a_file_has_no_name_before),
         IN_A_FOLDER(test_signals_wait_for_the_last_file),
