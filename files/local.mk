@@ -5,6 +5,7 @@ libfiles_a_SOURCES = \
     files/file_name.c files/file_name.h \
     files/results_lines.c files/results_lines.h \
     files/results_read.c files/results_read.h files/results_record.c files/results_record.h \
+    files/results_types.c files/results_types.h \
     files/results_write.c files/results_write.h files/template.c files/template.h \
     files/written.c files/written.h
 

@@ -49,7 +49,7 @@ static void check_type(const char *key, const char *types)
         bool fits = strstr(types, kinds[i].names[0]) ||
                     (kinds[i].names[1] && strstr(types, kinds[i].names[1]));
         if (is_read(key, kinds[i].value) != fits)
-            fail_msg("files/results_read.c has '%s' as another type than the document: %s", key,
+            fail_msg("files/results_types.c has '%s' as another type than the document: %s", key,
                      types);
     }
     assert_true(is_read(key, "null"));
