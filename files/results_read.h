@@ -3,8 +3,9 @@
  * whole line however it was cut.
  *
  * Of the records' own fields only what puts them in their place (type, schema, a point's id) is
- * checked here, and the JSON types of a point's fields, as far as they are read. What a field holds
- * is checked by who uses it, and so are the types in other records. Any bytes are safe to read.
+ * checked here, and the JSON types of a point's fields, also of those that are not read. What a
+ * field holds is checked by who uses it, and so are the types in other records. Any bytes are safe
+ * to read.
  */
 #pragma once
 

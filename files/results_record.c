@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/text.h"
+#include "files/results_types.h"
 
 #define DEPTH_MOST 32
 /* Longer integers may be too large. */
@@ -158,8 +159,9 @@ static bool take_member(struct scan *scan, results_field *needed, json_t *object
     const char *value = scan->at;
     if (!skip_value(scan, 1))
         return false;
+    /* One of another type is for its reader to refuse, who needs the record for that. */
     if (strcmp(key, "type") != 0 && strcmp(key, "id") != 0 && !needed(key))
-        return true;
+        return results_type_fits(key, *value);
     json_t *json = json_loadb(value, (size_t)(scan->at - value), JSON_DECODE_ANY, NULL);
     return json_object_set_new(object, key, json) == 0;
 }

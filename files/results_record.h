@@ -15,8 +15,9 @@ typedef bool results_field(const char *key);
 
 /*
  * The record of a line, a new reference: of a point its type, its id and the fields that `needed`
- * takes (NULL: all); of a header, and of every other type, all. A type that `known` lacks (an
- * array of names, ended by NULL; or NULL) may come without its fields.
+ * takes (NULL: all), or all of them where one has another type than it should; of a header, and of
+ * every other type, all. A type that `known` lacks (an array of names, ended by NULL; or NULL) may
+ * come without its fields.
  *
  * NULL: the line is not JSON; *error, unless NULL, has the reason.
  */

@@ -1,6 +1,7 @@
 #include "files/results_types.h"
 
 #include <stddef.h>
+#include <string.h>
 
 enum { STRING = 1, NUMBER = 2, BOOLEAN = 4, ARRAY = 8, OBJECT = 16 };
 
@@ -106,6 +107,24 @@ static const char *type_name(unsigned types)
     default:
         return "a boolean";
     }
+}
+
+static unsigned type_from(char first)
+{
+    return first == '"'                   ? STRING
+           : first == '['                 ? ARRAY
+           : first == '{'                 ? OBJECT
+           : first == 't' || first == 'f' ? BOOLEAN
+                                          : NUMBER;
+}
+
+bool results_type_fits(const char *key, char first)
+{
+    size_t i = 0, count = sizeof point_fields / sizeof *point_fields;
+    /* Of every field of every line: most names differ in their first letter. */
+    while (i < count && (*key != *point_fields[i].key || strcmp(key, point_fields[i].key) != 0))
+        i++;
+    return i == count || first == 'n' || type_from(first) & point_fields[i].types;
 }
 
 enum status results_check_types(const json_t *point)

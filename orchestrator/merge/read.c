@@ -9,6 +9,7 @@
 #include "common/json.h"
 #include "files/results_lines.h"
 #include "files/results_read.h"
+#include "files/results_types.h"
 #include "common/text.h"
 #include "orchestrator/merge/internal.h"
 #include "orchestrator/results/point.h"
@@ -125,7 +126,9 @@ static enum status take_point(struct merge *merge, const json_t *record, uint64_
     if (json_integer_value(id) >= (json_int_t)merge->plan)
         return status_set(STATUS_USAGE, "point %" JSON_INTEGER_FORMAT " of a plan of %zu points",
                           json_integer_value(id), merge->plan);
-    enum status status = GROW(merge->entries, merge->entry_capacity, merge->entry_count);
+    enum status status = results_check_types(record);
+    if (status == STATUS_OK)
+        status = GROW(merge->entries, merge->entry_capacity, merge->entry_count);
     if (status != STATUS_OK)
         return status;
     struct merge_source *source = &merge->sources[merge->current];

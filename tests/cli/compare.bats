@@ -469,11 +469,23 @@ about 26 rounds should decide on 1 unsure: repeat both sweeps with --rounds 26, 
   local command
   file base.jsonl <<<'{}'
   file new.jsonl <<<'{"throughput_ips": "abc"}'
-  for command in 'compare base.jsonl' export 'plot -o a.svg' 'report -o a.html'; do
+  jq -c '.plan = 1 | .plan_id = "0"' new.jsonl >planned.jsonl
+  mv planned.jsonl new.jsonl
+  for command in 'compare base.jsonl' export 'plot -o a.svg' 'report -o a.html' \
+    'merge -o a.jsonl'; do
     # shellcheck disable=SC2086
     refused "^mpsweep: 'new.jsonl' line 2: 'throughput_ips' of the point is a string, not a number$" \
       "$MPSWEEP" $command new.jsonl
   done
+  # What a command does not read, another one does: a merge reads few fields and copies all.
+  jq -c 'if .type == "point" then .throughput_ips = 1 | .fairness_jain = [] else . end' \
+    new.jsonl >few.jsonl
+  for command in export 'merge -o a.jsonl' 'plot -o a.svg'; do
+    # shellcheck disable=SC2086
+    refused "'few.jsonl' line 2: 'fairness_jain' of the point is an array, not a number$" \
+      "$MPSWEEP" $command few.jsonl
+  done
+  [ ! -e a.jsonl ]
 }
 
 @test "values within fields may be of any type; names of any letters are shown" {

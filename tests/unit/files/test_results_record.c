@@ -69,6 +69,23 @@ static void what_no_reader_needs_is_left_out(void **state)
     json_decref(record);
 }
 
+static void a_field_of_another_type_is_not_left_out(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "{\"type\":\"point\",\"id\":1,\"throughput_ips\":\"x\"}",
+        "{\"type\":\"point\",\"id\":1,\"rounds\":true}",
+        "{\"type\":\"point\",\"id\":1,\"throughput_ips\":null}",
+        "{\"type\":\"point\",\"id\":1,\"another\":[]}",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const struct results_line line = {.text = texts[i], .bytes = strlen(texts[i])};
+        json_t *record = results_record(&line, is_needed, known, NULL);
+        assert_int_equal(json_object_size(record), i < 2 ? 3 : 2);
+        json_decref(record);
+    }
+}
+
 static void types_that_readers_know_are_whole(void **state)
 {
     (void)state;
@@ -138,6 +155,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(some_fields_are_as_with_all),
         cmocka_unit_test(what_no_reader_needs_is_left_out),
+        cmocka_unit_test(a_field_of_another_type_is_not_left_out),
         cmocka_unit_test(types_that_readers_know_are_whole),
         cmocka_unit_test(jansson_agrees_on_what_is_json),
         cmocka_unit_test(jansson_agrees_on_damaged_lines),
