@@ -52,6 +52,12 @@ static int report_usage(const struct command *command)
     return command && command->usage_exit ? command->usage_exit : result;
 }
 
+static bool is_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "--help-all") == 0 ||
+           strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
+}
+
 /* What is meant for what stands behind '--' has a name that is unknown here. */
 static enum status refuse_option(const struct command *command, const char *word)
 {
@@ -76,6 +82,8 @@ static enum status take_option(struct call *call, int argc, char **argv, int *at
             *equals = '\0';
         row = command_option(call->command, word + 2, 0, &fixed);
         text = equals ? equals + 1 : NULL;
+        if (!row && text && is_help(word))
+            return status_set(STATUS_USAGE, "%s takes no value", word);
         if (!row)
             return refuse_option(call->command, word);
     } else {
@@ -288,29 +296,39 @@ static int run_command(const struct command *command, int argc, char **argv, int
     return result;
 }
 
-static bool is_help(const char *word)
+/* Prints what help knows of the words as they are spelled. False: nothing. */
+static bool print_help_of(FILE *out, int count, char **words)
 {
-    return strcmp(word, "--help") == 0 || strcmp(word, "--help-all") == 0 ||
-           strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
+    char all[128] = "";
+    struct text text = {.at = all, .size = sizeof all};
+    if (count > 1 && is_help(words[count - 1]))
+        count--;
+    for (int i = 0; i < count; i++)
+        text_append(&text, "%s%s", i > 0 ? " " : "", words[i]);
+    const struct command *command = command_find(all);
+    if (command)
+        help_print_command(out, command, false);
+    else if (count == 0)
+        help_print(out, HELP_MAIN);
+    else if (count == 1 && command_is_family(words[0]))
+        help_print(out, words[0]);
+    else
+        return help_print_word(out, all);
+    return true;
 }
 
-/* Prints what help knows of the words as they are spelled. False: nothing. */
-static bool print_help_of(const char *name, const char *all, int count, char **words)
+/* The first word behind those that help knows; NULL: it knows none of them. */
+static const char *find_unexpected(int count, char **words)
 {
-    const struct command *command = command_find(name);
-    if (!command && count > 1 && help_print_word(stdout, all))
-        return true;
-    if (!command && count > 0)
-        command = command_find(words[0]);
-    if (command)
-        help_print_command(stdout, command, false);
-    else if (count == 0)
-        help_print(stdout, HELP_MAIN);
-    else if (command_is_family(words[0]) && (count == 1 || is_help(words[1])))
-        help_print(stdout, words[0]);
-    else
-        return count == 1 && help_print_word(stdout, words[0]);
-    return true;
+    struct text_stream unseen;
+    if (!text_stream_open(&unseen))
+        return NULL;
+    int known = count - 1;
+    while (known > 0 && !print_help_of(unseen.file, known, words))
+        known--;
+    free(text_stream_close(&unseen));
+    /* Behind the name of a family stands the rest of a command's. */
+    return known > 1 || (known == 1 && !command_is_family(words[0])) ? words[known] : NULL;
 }
 
 static void make_lower(char *text)
@@ -323,30 +341,33 @@ static void make_lower(char *text)
  * value is; or a manual page. Letters of any case do where the words as they are do not. */
 static int print_help(int count, char **words)
 {
-    char name[64], all[128] = "";
-    struct text text = {.at = all, .size = sizeof all};
+    char name[64];
     if (count > 0 && strcmp(words[0], "--manual") == 0) {
         const char *page = count > 1 ? words[1] : HELP_MAIN;
         return help_print_manual(stdout, page) ? EXIT_ALL_MEASURED : report(command_unknown(page));
     }
     snprintf(name, sizeof name, "%s%s%s", count > 0 ? words[0] : "", count > 1 ? " " : "",
              count > 1 ? words[1] : "");
-    for (int i = 0; i < count; i++)
-        text_append(&text, "%s%s", i > 0 ? " " : "", words[i]);
-    if (print_help_of(name, all, count, words))
+    if (print_help_of(stdout, count, words))
         return EXIT_ALL_MEASURED;
-    enum status status = count == 1 ? command_unknown_word(name) : command_unknown(name);
+    const char *unexpected = find_unexpected(count, words);
+    enum status status = unexpected
+                             ? status_set(STATUS_USAGE, "unexpected argument '%s'", unexpected)
+                         : count == 1 ? command_unknown_word(name)
+                                      : command_unknown(name);
     bool is_letter = words[0][0] == '-' && words[0][1] != '-';
-    make_lower(name);
-    make_lower(all);
     for (int i = 0; i < count; i++)
         make_lower(words[i]);
-    return !is_letter && print_help_of(name, all, count, words) ? EXIT_ALL_MEASURED
-                                                                : report(status);
+    return !is_letter && print_help_of(stdout, count, words) ? EXIT_ALL_MEASURED : report(status);
 }
 
-static int print_version(void)
+static int print_version(int count, char **words)
 {
+    char word[] = "version", *topic[] = {word};
+    if (count == 1 && is_help(words[0]))
+        return print_help(1, topic);
+    if (count > 0)
+        return report(status_set(STATUS_USAGE, "unexpected argument '%s'", words[0]));
     puts(PACKAGE_STRING);
     printf("commit   %s\n", strcmp(BUILD_COMMIT, "-") != 0 ? BUILD_COMMIT : "not known");
     printf("CUDA     %s\n", BUILD_CUDA);
@@ -384,7 +405,7 @@ static int run_program(int argc, char **argv)
         return print_help(1, argv + 1);
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0 ||
         strcmp(argv[1], "version") == 0)
-        return print_version();
+        return print_version(argc - 2, argv + 2);
     snprintf(name, sizeof name, "%s%s%s", argv[1], family ? " " : "", family ? argv[2] : "");
     const struct command *command = command_find(name);
     if (!command)

@@ -23,6 +23,24 @@ load helper
     "$MPSWEEP" mps frobnicate
 }
 
+@test "what help and version do not expect is named" {
+  refused "unexpected argument 'extra'$" "$MPSWEEP" help rate extra
+  refused "unexpected argument 'extra'$" "$MPSWEEP" help sweep extra
+  refused "unexpected argument 'extra'$" "$MPSWEEP" help slurm status extra more
+  refused "unexpected argument 'extra'$" "$MPSWEEP" help no sync extra
+  refused "unexpected argument 'extra'$" "$MPSWEEP" version extra
+  refused "unexpected argument '-x'$" "$MPSWEEP" --version -x
+  refused "--help takes no value \(options: 'mpsweep sweep --help'\)$" "$MPSWEEP" sweep --help=1
+  refused "--help-all takes no value \(options" "$MPSWEEP" slurm submit --help-all=
+  refused "unknown command 'slurm stauts'; did you mean 'slurm status'\?" \
+    "$MPSWEEP" help slurm stauts
+  local words
+  for words in 'help sweep --help' 'help slurm help' 'version --help' 'help slurm status --help'; do
+    # shellcheck disable=SC2086
+    expect 0 "$MPSWEEP" $words
+  done
+}
+
 @test "words of other tools: the error names what they mean here" {
   refused "unknown command 'run'; did you mean 'sweep'\?" "$MPSWEEP" run
   refused "unknown command 'deploy'; did you mean 'emit'\?" "$MPSWEEP" deploy
