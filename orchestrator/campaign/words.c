@@ -116,12 +116,44 @@ static void notify_surplus(const struct campaign *campaign, const struct option_
                 row->flags & OPTION_PER_THREAD ? "thread" : "process", value->items[i].share_count);
 }
 
+static void notify_unused(const struct campaign *campaign, const struct option_row *row,
+                          const struct option_value *value, const char *lacks)
+{
+    if (campaign_was_given(value))
+        campaign_notify_text(campaign->notify, "--%s makes no difference here: it is for %s",
+                             row->name, lacks);
+    else
+        campaign_notify_text(campaign->notify,
+                             "'%s' line %d: %s makes no difference here: it is for %s",
+                             campaign->job->path, value->line, row->name, lacks);
+}
+
+/* Options that are not settings of points. */
+static void notify_unused_others(const struct campaign *campaign, bool in_job)
+{
+    const struct plan *plan = &campaign->plan;
+    const struct option_row *mps = &option_table[OPTION_MPS];
+    const struct option_row *reference = &option_table[OPTION_REFERENCE];
+    /* A job file has it for those of its runs that are shards. */
+    const struct option_value *references = find_given(campaign, reference, false);
+    const struct option_value *daemon = find_given(campaign, mps, in_job);
+    bool over_mps = false;
+    for (size_t i = 0; i < plan->count; i++)
+        over_mps |= point_over_mps(&plan->points[i]);
+    /* A user who names a daemon believes that it is measured. */
+    if (daemon && !over_mps)
+        notify_unused(campaign, mps, daemon, "layouts over MPS");
+    if (references && campaign->shard.count == 0)
+        notify_unused(campaign, reference, references, "--shard");
+}
+
 void campaign_notify_unused(const struct campaign *campaign)
 {
     const struct plan *plan = &campaign->plan;
     bool in_job = !narrows_job(campaign);
     notify_unused_workloads(campaign);
     notify_unused_port(campaign);
+    notify_unused_others(campaign, in_job);
     for (const struct option_row *row = NULL; (row = setting_next(row));) {
         const struct option_value *value = find_given(campaign, row, in_job);
         const char *lacks = setting_lacks(row, plan->points, plan->count);
@@ -130,14 +162,9 @@ void campaign_notify_unused(const struct campaign *campaign)
         /* A seed orders the points, too. */
         if (!lacks || !value || row->id == OPTION_SEED)
             continue;
-        if (campaign_was_given(value))
-            campaign_notify_text(campaign->notify, "--%s makes no difference here: it is for %s",
-                                 row->name, lacks);
         /* A recording has it for whichever memory a command line may name. */
-        else if (row->id != OPTION_SYNC)
-            campaign_notify_text(campaign->notify,
-                                 "'%s' line %d: %s makes no difference here: it is for %s",
-                                 campaign->job->path, value->line, row->name, lacks);
+        if (campaign_was_given(value) || row->id != OPTION_SYNC)
+            notify_unused(campaign, row, value, lacks);
     }
 }
 

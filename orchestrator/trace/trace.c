@@ -32,12 +32,11 @@ static enum status choose(struct trace *trace)
         status = trace_check_outputs(trace);
     if (status == STATUS_OK)
         status = plan_make(trace->job, 1, &trace->plan);
-    if (options_switch(options, OPTION_LIST))
-        return status;
-    if (status == STATUS_OK)
-        status =
-            trace_choose_point(&trace->plan, options_text(options, OPTION_TRACE_POINT), &index);
-    if (status != STATUS_OK)
+    bool lists = options_switch(options, OPTION_LIST);
+    const char *wanted = options_text(options, OPTION_TRACE_POINT);
+    if (status == STATUS_OK && (wanted || !lists))
+        status = trace_choose_point(&trace->plan, wanted, &index);
+    if (status != STATUS_OK || lists)
         return status;
     trace->point = trace->plan.points[index];
     if (trace->point.goal.permille)

@@ -221,6 +221,7 @@ says_of_point() {
   refused "no point '3'" "$MPSWEEP" trace "$EXAMPLE" --point 3
   refused "no point '1x'" "$MPSWEEP" trace "$EXAMPLE" --point 1x
   refused "section \[nosync\] has 2 points" "$MPSWEEP" trace "$EXAMPLE" --connections 8,32 --point nosync
+  refused "no point 'nowhere'" "$MPSWEEP" trace "$EXAMPLE" --list --point nowhere
   expect 0 "$MPSWEEP" trace "$EXAMPLE" --list
   [ "$(wc -l <out)" -eq 3 ]
   grep -q '^1	threads 1×4, pageable,.*released 10 ms apart.*	\[sync\]$' out

@@ -451,6 +451,30 @@ mpsweep: --arrival makes no difference here: it is for --rate" ]
   [ ! -s err ]
 }
 
+@test "options of programs, shards and daemons are noted where there are none" {
+  local list=(--device emulated -l threads:2 --list)
+  expect 0 "$MPSWEEP" sweep "${list[@]}" --port 3000 --program-log d
+  [ "$(cat err)" = "\
+mpsweep: --port makes no difference here: it is for a program behind '--'
+mpsweep: --program-log makes no difference here: it is for a program behind '--'" ]
+  [ ! -e d ]
+  expect 0 "$MPSWEEP" sweep "${list[@]}" --reference 3
+  says "^mpsweep: --reference makes no difference here: it is for --shard$"
+  # A user who names a daemon believes that it is measured.
+  expect 0 "$MPSWEEP" sweep "${list[@]}" --mps external
+  says "^mpsweep: --mps makes no difference here: it is for layouts over MPS$"
+  printf '[global]\nmps = external\nreference = 3\n[s]\nlayout = threads:2\n' >m.job
+  expect 0 "$MPSWEEP" sweep m.job --device emulated --list
+  says "^mpsweep: 'm.job' line 2: mps makes no difference here: it is for layouts over MPS$"
+  printf '[t]\nlayout = processes+mps:2\n' >>m.job
+  expect 0 "$MPSWEEP" sweep m.job --device emulated --list
+  [ ! -s err ]
+  expect 0 "$MPSWEEP" sweep "${list[@]}" --mps private --shard 0/2 --reference 3 -o {shard}.jsonl
+  [ ! -s err ]
+  expect 0 "$MPSWEEP" sweep "${list[@]}" --port 3000 --program-log d -- true
+  [ ! -s err ]
+}
+
 @test "a key of a job file that makes no difference to any point is noted, with its line" {
   printf '[workload a]\nstep = kernel duration=1us\n[global]\narrival = poisson\nworkload = a\n' >k.job
   printf '[s]\nlayout = threads:2\nkernels = 7\nblocks = 5\nsync = none\n' >>k.job
