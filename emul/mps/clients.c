@@ -95,7 +95,7 @@ static void attach(struct control *control, struct connection *connection, doubl
 
 static void make_context(struct control *control, struct connection *client)
 {
-    uint32_t used = client->queues, of_server = client->queues;
+    uint32_t used = client->queues, of_server = used;
     unsigned contexts = 0;
     cuda_result code = client->broken;
     /* Each device has room of its own. The server takes as many queues as one client
