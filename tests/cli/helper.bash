@@ -374,6 +374,10 @@ for_ratios() {
 # were ready to run at least half of the time: emul/model/lateness.h. More threads than CPUs that launch
 # all the time lack them for a third of it on an idle computer, too.
 was_on_time() {
+  [ -n "$(ls "$WORK/lateness")" ] || {
+    was_idle
+    return
+  }
   od -An -v -w64 -t u8 "$WORK"/lateness/* 2>/dev/null | awk '
     { planned += $2; late += $3; if ($4 > longest) longest = $4; watched += $7; unserved += $8 }
     END { exit planned > 0 && (late >= planned / 20 || longest >= 10e6) ||
@@ -393,11 +397,21 @@ os.execv(sys.argv[2], sys.argv[2:])
 PY
 }
 
+# Time that CPUs had nothing to do, and all of it, since the computer started.
+cpu_times() { awk '/^cpu / { for (i = 2; i < 10; i++) all += $i; print $5 + $6, all; exit }' /proc/stat; }
+
+# Whether the CPUs had nothing to do for at least half of the time since CPUS_BEFORE: where nothing
+# waited for the emulated GPU, the test's own processes slept.
+was_idle() {
+  echo "$CPUS_BEFORE $(cpu_times)" | awk '{ exit 2 * ($3 - $1) < $4 - $2 }'
+}
+
 # judged COMMAND...: which claims something about speeds. A computer that was late cannot judge it.
 judged() {
   for_ratios
   rm -rf "$WORK/lateness"
   mkdir "$WORK/lateness"
+  CPUS_BEFORE=$(cpu_times)
   MPSWEEP_EMUL_LATENESS=$WORK/lateness "$@" && return
   was_on_time || skip "the computer was behind the emulated GPU"
   fail "the computer was on time, and yet this failed: $*"

@@ -160,10 +160,15 @@ END
   echo 'Calls `one()` of `one/one.c`.' >tree/CONTRIBUTING.md
   echo '- **A1.** It holds.' >tree/docs/ARCHITECTURE.md
   echo 'Reliable.' >tree/docs/reliability.md
+  mkdir tree/docs/results
+  touch tree/docs/results/one.jsonl
+  echo 'EXTRA_DIST += docs/results/one.jsonl' >tree/docs/local.mk
   expect 0 "$MPSWEEP_SOURCE_DIR/tests/check-references" tree
   echo 'Calls `gone()` of `one/gone.c`.' >tree/CONTRIBUTING.md
   echo '- **A2.** It holds, too.' >>tree/docs/ARCHITECTURE.md
   rejected "^CONTRIBUTING\.md:1: no C file defines 'gone\(\)'" check-references
   rejected "^CONTRIBUTING\.md:1: there is no file 'one/gone\.c'" check-references
+  touch tree/docs/results/two.jsonl
+  rejected "^docs/local\.mk: lacks 'docs/results/two\.jsonl'" check-references
   rejected "^docs/ARCHITECTURE\.md:2: no test cites 'invariant A2'" check-references
 }
