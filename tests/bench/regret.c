@@ -166,20 +166,20 @@ static struct gp *learn(const struct attempt *attempt, struct gp_point *points,
         points[i].sd = 1.0;
     }
     for (size_t k = 0; k < 16; k++) {
-        const struct gp_shape shape = {.numbers = 4,
-                                       .features = 4 + TUNE_AXES,
-                                       .class_step = 0.5,
-                                       .together = 0.3,
-                                       .level = 1.0,
-                                       .scale = scales[k / 4],
-                                       .length = lengths[k % 4]};
+        const struct gp_hyperparameters hyper = {.numbers = 4,
+                                                 .features = 4 + TUNE_AXES,
+                                                 .class_step = 0.5,
+                                                 .interaction_share = 0.3,
+                                                 .level = 1.0,
+                                                 .signal_scale = scales[k / 4],
+                                                 .length_scale = lengths[k % 4]};
         struct gp *gp;
-        if (gp_new(points, count, &shape, LOOKS_MOST, &gp) != STATUS_OK)
+        if (gp_new(points, count, &hyper, LOOKS_MOST, &gp) != STATUS_OK)
             abort();
         for (size_t i = 0; i < count; i++)
             if (attempt->weights[i] > 0.0)
                 gp_observe(gp, i, false, seen_log(attempt, i), noises[i]);
-        if (best && gp_likelihood(gp) <= gp_likelihood(best)) {
+        if (best && gp_log_likelihood(gp) <= gp_log_likelihood(best)) {
             gp_free(gp);
             continue;
         }
@@ -190,7 +190,7 @@ static struct gp *learn(const struct attempt *attempt, struct gp_point *points,
 }
 
 /* Expected improvement over the best that was seen. */
-static double improvement(const struct gp *gp, size_t layout, double best)
+static double expected_improvement(const struct gp *gp, size_t layout, double best)
 {
     double sd = fmax(1e-9, gp_sd(gp, layout)), z = (gp_mean(gp, layout) - best) / sd;
     double density = exp(-0.5 * z * z) / sqrt(2.0 * M_PI), below = 0.5 * erfc(-z / sqrt(2.0));
@@ -224,13 +224,14 @@ static double search_bayesian(struct attempt *attempt)
             size_t next = count;
             for (size_t i = 0; i < count; i++)
                 if (!attempt->tried[i] &&
-                    (next == count || improvement(gp, i, best) > improvement(gp, next, best)))
+                    (next == count ||
+                     expected_improvement(gp, i, best) > expected_improvement(gp, next, best)))
                     next = i;
             if (next == count)
                 break;
             chosen[chosen_count++] = next;
             attempt->tried[next] = true;
-            gp_suppose(gp, next, noises[next]);
+            gp_condition_on_mean(gp, next, noises[next]);
         }
         gp_free(gp);
         going = chosen_count > 0 && measure_all(attempt, chosen, chosen_count, window_s, 6);

@@ -13,8 +13,8 @@
 #define GUESSED_LEVEL_SD 5.0
 
 /* How much of the error of a prediction depends on all features together. */
-#define PREDICTED_TOGETHER 0.07
-#define GUESSED_TOGETHER 0.3
+#define PREDICTED_INTERACTION 0.07
+#define GUESSED_INTERACTION 0.3
 
 /* Of rounds against windows of a look. */
 #define SHIFT_SD 0.1
@@ -144,15 +144,15 @@ enum status tune_belief_init(const struct tune_search *search, enum tune_quantit
             out->points[i].features[features] = search->candidates[i].axes[axis];
         features++;
     }
-    out->shape = (struct gp_shape){
+    out->hyper = (struct gp_hyperparameters){
         .numbers = TUNE_NUMBERS,
         .features = features,
         .class_step = CLASS_STEP,
         .level = predicted || quantity == TUNE_CPUS ? PREDICTED_LEVEL_SD : GUESSED_LEVEL_SD,
-        .together = predicted ? PREDICTED_TOGETHER : GUESSED_TOGETHER,
+        .interaction_share = predicted ? PREDICTED_INTERACTION : GUESSED_INTERACTION,
         .shift = SHIFT_SD,
-        .scale = 1.0,
-        .length = 1.0,
+        .signal_scale = 1.0,
+        .length_scale = 1.0,
     };
     return STATUS_OK;
 }
@@ -262,23 +262,23 @@ static void observe_rounds(const struct tune_search *search, size_t point, doubl
 bool tune_belief_doubt(struct tune_search *search)
 {
     struct tune_belief *belief = &search->beliefs[TUNE_VALUE];
-    if (2.0 * belief->shape.scale > DOUBT_MOST || search->known_count == 0)
+    if (2.0 * belief->hyper.signal_scale > DOUBT_MOST || search->known_count == 0)
         return false;
-    belief->least_scale = 2.0 * belief->shape.scale;
+    belief->least_scale = 2.0 * belief->hyper.signal_scale;
     belief->fitted = 0;
     return true;
 }
 
 /* A process over known points only, best first as they are; columns are their places in `known`. */
 static struct gp *make_small(const struct tune_search *search, enum tune_quantity quantity,
-                             const struct gp_shape *shape, const size_t *known, size_t count,
-                             bool rounds, struct gp_point *points)
+                             const struct gp_hyperparameters *hyper, const size_t *known,
+                             size_t count, bool rounds, struct gp_point *points)
 {
     struct gp *gp;
     double usual = usual_round_noise(search);
     for (size_t i = 0; i < count; i++)
         points[i] = search->beliefs[quantity].points[known[i]];
-    if (gp_new(points, count, shape, 2 * count, &gp) != STATUS_OK)
+    if (gp_new(points, count, hyper, 2 * count, &gp) != STATUS_OK)
         return NULL;
     for (size_t i = 0; i < count; i++) {
         double value, noise;
@@ -304,9 +304,9 @@ size_t tune_stand(const struct tune_search *search, size_t *out)
 {
     size_t known[TUNE_LOOKS_MOST + 1], count = tune_leaders(search, known, TUNE_LOOKS_MOST);
     struct gp_point *points = calloc(count + 1, sizeof *points);
-    struct gp_shape shape = search->beliefs[TUNE_VALUE].shape;
+    struct gp_hyperparameters hyper = search->beliefs[TUNE_VALUE].hyper;
     struct gp *gp =
-        points ? make_small(search, TUNE_VALUE, &shape, known, count, true, points) : NULL;
+        points ? make_small(search, TUNE_VALUE, &hyper, known, count, true, points) : NULL;
     size_t best = 0;
     for (size_t i = 0; i < count && gp; i++)
         search->states[known[i]].believed = gp_mean(gp, i);
@@ -322,7 +322,8 @@ size_t tune_stand(const struct tune_search *search, size_t *out)
     return count;
 }
 
-/* The shape under which the measurements are likeliest, with some doubt about extremes. */
+/* The hyperparameters under which the measurements are likeliest, with some doubt about extremes.
+ */
 static void fit(struct tune_search *search, enum tune_quantity quantity)
 {
     static const double scales[] = {0.25, 0.5, 1.0, 2.0, 4.0, 8.0},
@@ -330,20 +331,21 @@ static void fit(struct tune_search *search, enum tune_quantity quantity)
     struct tune_belief *belief = &search->beliefs[quantity];
     struct gp_point *points = calloc(search->known_count + 1, sizeof *points);
     double best = -INFINITY;
-    struct gp_shape shape = belief->shape;
+    struct gp_hyperparameters hyper = belief->hyper;
     /* A guess stays one, however well it went where it was tried. */
     size_t first = search->rules.predicted ? 0 : 1;
     for (size_t s = first; points && s < sizeof scales / sizeof *scales; s++) {
         for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
-            shape.scale = fmax(scales[s], belief->least_scale);
-            shape.length = lengths[l];
-            struct gp *gp = make_small(search, quantity, &shape, search->known, search->known_count,
+            hyper.signal_scale = fmax(scales[s], belief->least_scale);
+            hyper.length_scale = lengths[l];
+            struct gp *gp = make_small(search, quantity, &hyper, search->known, search->known_count,
                                        false, points);
-            double doubt = 2.0 * pow(log(shape.scale), 2.0) + 0.5 * pow(log(shape.length), 2.0);
-            double likelihood = gp ? gp_likelihood(gp) - doubt : -INFINITY;
+            double doubt =
+                2.0 * pow(log(hyper.signal_scale), 2.0) + 0.5 * pow(log(hyper.length_scale), 2.0);
+            double likelihood = gp ? gp_log_likelihood(gp) - doubt : -INFINITY;
             if (likelihood > best) {
                 best = likelihood;
-                belief->shape = shape;
+                belief->hyper = hyper;
             }
             gp_free(gp);
         }
@@ -381,7 +383,7 @@ enum status tune_belief_renew(struct tune_search *search, double growth)
         gp_free(belief->gp);
         belief->gp = NULL;
         belief->stale = false;
-        enum status status = gp_new(belief->points, search->count, &belief->shape,
+        enum status status = gp_new(belief->points, search->count, &belief->hyper,
                                     TUNE_LOOKS_MOST + TUNE_BATCH_MOST, &belief->gp);
         if (status != STATUS_OK)
             return status;

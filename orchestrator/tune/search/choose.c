@@ -49,7 +49,7 @@ void tune_add(struct tune_batch *batch, size_t point, double window_s)
 /* -- expected gain ----------------------------------------------------------------------------- */
 
 /* The mean of what is above `best` of a normal distribution. */
-static double improvement(double mean, double sd, double best)
+static double expected_improvement(double mean, double sd, double best)
 {
     double z = (mean - best) / fmax(sd, 1e-9);
     return (mean - best) * statistics_normal_below(z) + sd * exp(-0.5 * z * z) / sqrt(2.0 * M_PI);
@@ -117,7 +117,7 @@ static bool is_untried(const struct choice *choice, size_t i)
 static double gain_of(const struct choice *choice, size_t i)
 {
     double sd = gp_sd(choice->gp, choice->open[i]);
-    double gain = improvement(gp_mean(choice->gp, choice->open[i]), sd, choice->best);
+    double gain = expected_improvement(gp_mean(choice->gp, choice->open[i]), sd, choice->best);
     /* A window shows less of what is nearly known already. */
     double shown = 1.0 - choice->noise / hypot(choice->noise, sd);
     return gain * choice->fits[i] * shown;
@@ -323,7 +323,7 @@ bool tune_choose(struct tune_search *search, double seconds_most, double held_mo
         size_t point = batch->count > 0 ? joins : first;
         spent_s += batch->count > 0 ? join_s : first_s;
         tune_add(batch, point, search->look_s);
-        gp_suppose(choice.gp, point, choice.noise);
+        gp_condition_on_mean(choice.gp, point, choice.noise);
     }
     if (made)
         gp_forget(choice.gp, rows);
@@ -362,7 +362,7 @@ void tune_look_ahead(struct tune_search *search, double share, double *chance, d
         /* Those that may be better stand or fall together: layouts of a plateau are alike. */
         *chance = fmax(*chance, most);
         *seconds += tune_look_seconds(search, choice.open[likeliest]);
-        gp_suppose(choice.gp, choice.open[likeliest], choice.noise);
+        gp_condition_on_mean(choice.gp, choice.open[likeliest], choice.noise);
         choice.fits[likeliest] = 0.0;
     }
     if (made)

@@ -8,7 +8,7 @@
 
 struct gp {
     const struct gp_point *points;
-    struct gp_shape shape;
+    struct gp_hyperparameters hyper;
     size_t count, width; /* points; and behind them the shift */
     size_t rows, rows_most;
     double *factor; /* rows of width numbers */
@@ -16,8 +16,8 @@ struct gp {
     double likelihood;
 };
 
-enum status gp_new(const struct gp_point *points, size_t count, const struct gp_shape *shape,
-                   size_t rows_most, struct gp **out)
+enum status gp_new(const struct gp_point *points, size_t count,
+                   const struct gp_hyperparameters *hyper, size_t rows_most, struct gp **out)
 {
     struct gp *gp = calloc(1, sizeof *gp);
     if (!gp)
@@ -25,7 +25,7 @@ enum status gp_new(const struct gp_point *points, size_t count, const struct gp_
     gp->points = points;
     gp->count = count;
     gp->width = count + 1;
-    gp->shape = *shape;
+    gp->hyper = *hyper;
     gp->rows_most = rows_most;
     gp->factor = calloc(gp->width * (rows_most + 1), sizeof *gp->factor);
     gp->mean = calloc(gp->width, sizeof *gp->mean);
@@ -35,11 +35,11 @@ enum status gp_new(const struct gp_point *points, size_t count, const struct gp_
         return status_set(STATUS_MEMORY, "out of memory");
     }
     for (size_t i = 0; i < count; i++) {
-        double sd = shape->scale * points[i].sd;
+        double sd = hyper->signal_scale * points[i].sd;
         gp->mean[i] = points[i].mean;
-        gp->variance[i] = shape->level * shape->level + sd * sd;
+        gp->variance[i] = hyper->level * hyper->level + sd * sd;
     }
-    gp->variance[count] = shape->shift * shape->shift;
+    gp->variance[count] = hyper->shift * hyper->shift;
     *out = gp;
     return STATUS_OK;
 }
@@ -54,32 +54,32 @@ void gp_free(struct gp *gp)
     free(gp);
 }
 
-static double correlation(const struct gp_shape *shape, const double *a, const double *b)
+static double correlation(const struct gp_hyperparameters *hyper, const double *a, const double *b)
 {
-    const double step = shape->class_step / shape->length, near = 1.0 / (1.0 + step);
+    const double step = hyper->class_step / hyper->length_scale, near = 1.0 / (1.0 + step);
     double far = 0.0, each = 0.0;
     /* Most features of two points are equal: those need no division. */
-    for (size_t k = 0; k < shape->numbers; k++) {
-        double apart = a[k] == b[k] ? 0.0 : fabs(a[k] - b[k]) / shape->length;
+    for (size_t k = 0; k < hyper->numbers; k++) {
+        double apart = a[k] == b[k] ? 0.0 : fabs(a[k] - b[k]) / hyper->length_scale;
         far += apart;
         each += a[k] == b[k] ? 1.0 : 1.0 / (1.0 + apart);
     }
-    for (size_t k = shape->numbers; k < shape->features; k++) {
+    for (size_t k = hyper->numbers; k < hyper->features; k++) {
         far += a[k] == b[k] ? 0.0 : step;
         each += a[k] == b[k] ? 1.0 : near;
     }
-    return (1.0 - SHARE_ALONE - shape->together) * each / (double)shape->features +
-           shape->together * exp(-far);
+    return (1.0 - SHARE_ALONE - hyper->interaction_share) * each / (double)hyper->features +
+           hyper->interaction_share * exp(-far);
 }
 
 /* Before any measurement. */
 static double prior(const struct gp *gp, size_t i, size_t j)
 {
-    const struct gp_shape *shape = &gp->shape;
+    const struct gp_hyperparameters *hyper = &gp->hyper;
     const struct gp_point *a = &gp->points[i], *b = &gp->points[j];
     double alone = i == j ? SHARE_ALONE : 0.0;
-    return shape->level * shape->level + shape->scale * shape->scale * a->sd * b->sd *
-                                             (alone + correlation(shape, a->features, b->features));
+    return hyper->level * hyper->level + hyper->signal_scale * hyper->signal_scale * a->sd * b->sd *
+                                             (alone + correlation(hyper, a->features, b->features));
 }
 
 /* Takes from a row what four known ones, which follow each other, explain of it: most of a search's
@@ -105,7 +105,7 @@ static double *covariances(struct gp *gp, size_t point, bool shifted)
     double *row = gp->factor + gp->rows * gp->width;
     for (size_t i = 0; i < gp->count; i++)
         row[i] = prior(gp, i, point);
-    row[gp->count] = shifted ? gp->shape.shift * gp->shape.shift : 0.0;
+    row[gp->count] = shifted ? gp->hyper.shift * gp->hyper.shift : 0.0;
     for (size_t r = 0; r < gp->rows;) {
         const double *known = gp->factor + r * gp->width;
         size_t taken = gp->rows - r < 4 ? 1 : 4;
@@ -139,7 +139,7 @@ void gp_observe(struct gp *gp, size_t point, bool shifted, double value, double 
     gp->rows++;
 }
 
-void gp_suppose(struct gp *gp, size_t point, double noise_sd)
+void gp_condition_on_mean(struct gp *gp, size_t point, double noise_sd)
 {
     double likelihood = gp->likelihood;
     gp_observe(gp, point, false, gp->mean[point], noise_sd);
@@ -178,7 +178,7 @@ double gp_sd_between(const struct gp *gp, size_t a, size_t b)
     return a == b ? 0.0 : sqrt(fmax(gp->variance[a] + gp->variance[b] - 2.0 * covariance, 0.0));
 }
 
-double gp_likelihood(const struct gp *gp)
+double gp_log_likelihood(const struct gp *gp)
 {
     return gp->likelihood;
 }

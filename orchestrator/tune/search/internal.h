@@ -46,11 +46,11 @@ enum tune_quantity { TUNE_VALUE, TUNE_P99, TUNE_CPUS, TUNE_QUANTITIES };
 #define TUNE_NUMBERS 7 /* features that are numbers */
 struct tune_belief {
     struct gp_point *points; /* of all candidates; NULL: the figure does not matter */
-    struct gp_shape shape;
+    struct gp_hyperparameters hyper;
     struct gp *gp;
     bool stale;         /* what gp has observed counts otherwise by now */
-    size_t fitted;      /* points that were known when the shape was chosen */
-    double least_scale; /* the shape has at least this scale */
+    size_t fitted;      /* points that were known when these were chosen */
+    double least_scale; /* the signal scale is at least that */
 };
 
 struct tune_search {
@@ -104,8 +104,8 @@ double tune_noise_of(const struct tune_observation *seen);
 /* Adds the last window of a look at a point to what is believed. */
 void tune_belief_note(struct tune_search *search, size_t point);
 
-/* Makes the beliefs that are missing, and makes one anew, with another shape, where more than
- * `growth` times as many points are known as when its shape was chosen. */
+/* Makes the beliefs that are missing, and makes one anew, with other hyperparameters, where more
+ * than `growth` times as many points are known as when its own were chosen. */
 #define TUNE_GROWTH 1.3
 enum status tune_belief_renew(struct tune_search *search, double growth);
 

@@ -22,15 +22,15 @@ static const struct gp_point points[] = {
     {.mean = 1.0, .sd = 0.2, .features = {0.0, 7.0}},
     {.mean = 2.0, .sd = 0.4, .features = {1.0, 7.0}},
 };
-static const struct gp_shape shape = {.numbers = 1,
-                                      .features = 2,
-                                      .class_step = 1.0,
-                                      .together = 0.07,
-                                      .level = 0.3,
-                                      .scale = 1.0,
-                                      .length = 1.0};
+static const struct gp_hyperparameters hyper = {.numbers = 1,
+                                                .features = 2,
+                                                .class_step = 1.0,
+                                                .interaction_share = 0.07,
+                                                .level = 0.3,
+                                                .signal_scale = 1.0,
+                                                .length_scale = 1.0};
 
-static struct gp *make(const struct gp_shape *with)
+static struct gp *make(const struct gp_hyperparameters *with)
 {
     struct gp *gp = NULL;
     assert_int_equal(gp_new(points, 2, with, 4, &gp), STATUS_OK);
@@ -48,7 +48,7 @@ static double covariance(void)
 static void test_before_any_measurement(void **state)
 {
     (void)state;
-    struct gp *gp = make(&shape);
+    struct gp *gp = make(&hyper);
     assert_close(gp_mean(gp, 0), 1.0);
     assert_close(gp_sd(gp, 1), hypot(0.3, 0.4));
     double between = 0.3 * 0.3 + 0.2 * 0.2 + 0.3 * 0.3 + 0.4 * 0.4 - 2.0 * covariance();
@@ -60,14 +60,14 @@ static void test_before_any_measurement(void **state)
 static void test_one_measurement(void **state)
 {
     (void)state;
-    struct gp *gp = make(&shape);
+    struct gp *gp = make(&hyper);
     double variance = 0.3 * 0.3 + 0.2 * 0.2, seen = variance + 0.1 * 0.1;
     gp_observe(gp, 0, false, 1.5, 0.1);
     assert_close(gp_mean(gp, 0), 1.0 + variance / seen * 0.5);
     assert_close(gp_sd(gp, 0), sqrt(variance - variance * variance / seen));
     assert_close(gp_mean(gp, 1), 2.0 + covariance() / seen * 0.5);
     assert_close(gp_sd(gp, 1), sqrt(0.3 * 0.3 + 0.4 * 0.4 - covariance() * covariance() / seen));
-    assert_close(gp_likelihood(gp), -0.5 * 0.25 / seen - 0.5 * log(seen));
+    assert_close(gp_log_likelihood(gp), -0.5 * 0.25 / seen - 0.5 * log(seen));
     gp_free(gp);
 }
 
@@ -75,7 +75,7 @@ static void test_one_measurement(void **state)
 static void test_two_windows_are_one_longer_window(void **state)
 {
     (void)state;
-    struct gp *two = make(&shape), *one = make(&shape);
+    struct gp *two = make(&hyper), *one = make(&hyper);
     gp_observe(two, 0, false, 1.2, 0.1);
     gp_observe(two, 0, false, 1.5, 0.2);
     double a = 1.0 / (0.1 * 0.1), b = 1.0 / (0.2 * 0.2);
@@ -91,16 +91,16 @@ static void test_two_windows_are_one_longer_window(void **state)
 static void test_what_is_supposed_is_taken_back(void **state)
 {
     (void)state;
-    struct gp *gp = make(&shape);
+    struct gp *gp = make(&hyper);
     gp_observe(gp, 0, false, 1.2, 0.1);
-    double mean = gp_mean(gp, 1), sd = gp_sd(gp, 1), likelihood = gp_likelihood(gp);
+    double mean = gp_mean(gp, 1), sd = gp_sd(gp, 1), likelihood = gp_log_likelihood(gp);
     size_t rows = gp_rows(gp);
-    gp_suppose(gp, 1, 0.05);
+    gp_condition_on_mean(gp, 1, 0.05);
     assert_true(gp_sd(gp, 1) < 0.05);
     assert_close(gp_mean(gp, 1), mean);
     gp_forget(gp, rows);
     assert_close(gp_sd(gp, 1), sd);
-    assert_close(gp_likelihood(gp), likelihood);
+    assert_close(gp_log_likelihood(gp), likelihood);
     gp_free(gp);
 }
 
@@ -108,7 +108,7 @@ static void test_what_is_supposed_is_taken_back(void **state)
 static void test_shifted_measurements(void **state)
 {
     (void)state;
-    struct gp_shape shifted = shape;
+    struct gp_hyperparameters shifted = hyper;
     shifted.shift = 10.0;
     struct gp *gp = make(&shifted);
     gp_observe(gp, 0, false, 1.0, 0.01);
@@ -122,7 +122,7 @@ static void test_shifted_measurements(void **state)
 static void test_no_row_is_left(void **state)
 {
     (void)state;
-    struct gp *gp = make(&shape);
+    struct gp *gp = make(&hyper);
     for (int i = 0; i < 4; i++)
         gp_observe(gp, 0, false, 1.0, 0.1);
     double mean = gp_mean(gp, 0);
