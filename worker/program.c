@@ -18,6 +18,7 @@
 #include "common/clock.h"
 #include "common/process_tree.h"
 #include "recording/cpu.h"
+#include "trace/buffer.h"
 #include "wire/program.h"
 #include "worker/engines/memory.h"
 #include "worker/engines/process.h"
@@ -27,6 +28,9 @@
 
 /* What a program gets to end by itself once it has published. */
 #define SETTLE_MS 1000
+
+/* What one that is traced gets before that to deliver its trace. */
+#define DELIVER_MS 10000
 
 /* What is left over when the program has ended, between SIGTERM and SIGKILL; and programs whose
  * orchestrator is gone: the stop flag, SIGTERM, and, over MPS, time for the guard to terminate them
@@ -44,6 +48,7 @@
 
 struct supervisor {
     struct worker_process process; /* only its shared memory, event and index are used */
+    struct trace_buffer trace;
     int life_fd, signal_fd, errors_fd, log_fd;
     struct keeper keeper;
     bool ended; /* the program, and is reaped */
@@ -134,6 +139,17 @@ static bool all_published(const struct supervisor *supervisor)
             return false;
     }
     return true;
+}
+
+/* Whether its trace is on its way: one that is ended meanwhile leaves none. */
+static bool is_delivering(const struct supervisor *supervisor)
+{
+    if (!supervisor->trace.header ||
+        clock_now_ns() > supervisor->stopped_ns + DELIVER_MS * NS_PER_MS)
+        return false;
+    const struct trace_process *own =
+        trace_buffer_process(&supervisor->trace, supervisor->process.index);
+    return atomic_load(&own->pid) != 0 && !atomic_load(&own->complete);
 }
 
 /* Whether nothing is left that a program has to do after the stop: in an open loop it reports how
@@ -385,7 +401,7 @@ static void become_orphan(struct supervisor *supervisor)
 static void go_on(struct supervisor *supervisor)
 {
     uint64_t now = clock_now_ns();
-    if (!supervisor->settling && all_published(supervisor)) {
+    if (!supervisor->settling && all_published(supervisor) && !is_delivering(supervisor)) {
         supervisor->settling = true;
         plan(&supervisor->terminate_ns, SETTLE_MS);
     }
@@ -528,6 +544,7 @@ int program_supervise(const struct program_call *call)
         .signal_fd = -1,
         .errors_fd = -1,
         .log_fd = -1,
+        .trace = TRACE_BUFFER_EMPTY,
     };
     for (size_t i = 0; i < sizeof inherited / sizeof inherited[0]; i++)
         if (inherited[i] >= 0)
@@ -535,6 +552,8 @@ int program_supervise(const struct program_call *call)
     enum status status = hear(&supervisor);
     if (status == STATUS_OK)
         status = worker_process_attach(&supervisor.process, call->shm);
+    if (status == STATUS_OK && call->trace >= 0)
+        status = trace_buffer_attach(fcntl(call->trace, F_DUPFD_CLOEXEC, 3), &supervisor.trace);
     if (status != STATUS_OK) {
         fprintf(stderr, "mpsweep-worker: %s\n", status_text());
         return EXIT_BAD_CALL;
