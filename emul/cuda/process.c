@@ -1,7 +1,6 @@
 #include "emul/cuda/process.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -196,13 +195,14 @@ static enum status attach_named(const char *text)
     int number, owner, used = 0;
     if (sscanf(text, "%d %d%n", &number, &owner, &used) != 2 || text[used] != '\0' || number < 0)
         return status_set(STATUS_USAGE, "'%s' is not a descriptor and a process", text);
+    /* There need not be a /proc for what was handed on. */
+    enum status status = emul_state_attach(number, &process.state);
+    if (status == STATUS_OK)
+        return status;
     int fd = memory_file_find(number, "/memfd:" EMUL_STATE_NAME, owner);
     if (fd < 0)
-        return status_set(STATUS_SYSTEM,
-                          "cannot reach the emulated machine: %s; a program between closed "
-                          "descriptor %d",
-                          strerror(errno), number);
-    enum status status = emul_state_attach(fd, &process.state);
+        return status;
+    status = emul_state_attach(fd, &process.state);
     close(fd);
     return status;
 }
