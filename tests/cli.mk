@@ -1,7 +1,7 @@
 # Tests of the command line (bats, jq), on the emulated GPU: the longest first, since several run at
 # once, and no long one remains for the end.
 if HAVE_CURL
-server_tests = tests/cli/server.bats
+server_tests = tests/cli/server.bats tests/cli/server_answers.bats
 endif
 cli_tests = \
     tests/cli/program.bats \
@@ -135,7 +135,7 @@ place_tests = \
 # As programs do, so that TESTS is run in its order: what waits for config.h would come last.
 $(cli_tests:.bats=.log): config.h
 EXTRA_DIST += $(cli_tests) \
-    tests/cli/helper.bash tests/cli/emit.bash tests/cli/figures.bash tests/cli/mps.bash tests/cli/parked.bash tests/cli/probe.bash tests/cli/records.bash tests/cli/slurm.bash \
+    tests/cli/helper.bash tests/cli/emit.bash tests/cli/figures.bash tests/cli/mps.bash tests/cli/parked.bash tests/cli/probe.bash tests/cli/records.bash tests/cli/server.bash tests/cli/slurm.bash \
     tests/cli/record-types.awk tests/cli/cluster.bash tests/cli/kubernetes_fields.py \
     tests/slurm/cluster tests/systemd/machine
 if HAVE_BATS

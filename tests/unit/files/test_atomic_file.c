@@ -182,6 +182,16 @@ static void test_where_nothing_can_be_written_it_says_why(void **state)
     assert_int_equal(files(), 0);
 }
 
+/* What is written from now on finds no room. */
+static void fill_disk(const struct atomic_file *file)
+{
+    int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    if (full < 0)
+        skip();
+    assert_true(dup2(full, file->sink->fd) >= 0);
+    close(full);
+}
+
 /* Invariant F5. */
 static void test_a_full_disk_leaves_nothing(void **state)
 {
@@ -190,11 +200,7 @@ static void test_a_full_disk_leaves_nothing(void **state)
     for (int i = 0; i < 2; i++) {
         nameless_refused = i == 1;
         assert_int_equal(atomic_file_open(place, 0, &file), STATUS_OK);
-        int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
-        if (full < 0)
-            skip();
-        assert_true(dup2(full, file.sink->fd) >= 0);
-        close(full);
+        fill_disk(&file);
         fputs("more than there is room for", file.stream);
         assert_int_equal(atomic_file_commit(&file), STATUS_SYSTEM);
         assert_non_null(strstr(status_text(), "No space left on device"));
@@ -212,11 +218,7 @@ static void test_of_a_long_file_the_first_reason_counts(void **state)
         json_array_append_new(value, json_integer(i));
     for (int i = 0; i < 3; i++) {
         assert_int_equal(atomic_file_open(place, 0, &file), STATUS_OK);
-        int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
-        if (full < 0)
-            skip();
-        assert_true(dup2(full, file.sink->fd) >= 0);
-        close(full);
+        fill_disk(&file);
         for (int n = 0; n < 100000 && i > 0; n++)
             fputs("more than there is room for", file.stream);
         errno = 0;
