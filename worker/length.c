@@ -128,6 +128,10 @@ enum status length_find(const struct length_search *search, struct length *out)
         }
     }
     bool too_long = best.amount == search->least && best.got_ns > search->asked_ns;
+    if (too_long && off(search, best.got_ns) <= LENGTH_SHORTEST_TOLERANCE) {
+        *out = best;
+        return STATUS_OK;
+    }
     return status_set(STATUS_UNSUPPORTED,
                       too_long ? "the shortest takes %.3g us here"
                                : "the nearest that it comes to is %.3g us",

@@ -12,6 +12,9 @@
  */
 #define LENGTH_AIM 0.005
 #define LENGTH_TOLERANCE 0.02
+/* Where nothing is short enough, the shortest is accepted up to this: the shortest kernels of two
+ * GPUs of one kind differ, and a workload that was recorded on one must run on the other. */
+#define LENGTH_SHORTEST_TOLERANCE 0.05
 
 /* What an amount takes, nanoseconds. A larger one takes longer on the whole; the search tolerates
  * some noise. */
@@ -25,6 +28,6 @@ struct length_search {
     void *data;
 };
 
-/* STATUS_UNSUPPORTED: even the smallest takes longer, or no amount comes near enough. The text has
+/* STATUS_UNSUPPORTED: even the smallest takes clearly longer, or no amount comes near enough. The text has
  * no subject: the caller knows what it is that was asked. Errors of measure are handed on. */
 enum status length_find(const struct length_search *search, struct length *out);

@@ -96,6 +96,26 @@ static enum status run_plain(struct capture *capture)
     return status;
 }
 
+/* The median of the process whose is least. */
+static double fastest_ns(const struct round_result *result, unsigned processes)
+{
+    double least_us = (double)INFINITY;
+    for (unsigned i = 0; i < processes; i++)
+        if (result->workers[i].p50_us > 0.0)
+            least_us = fmin(least_us, result->workers[i].p50_us);
+    return least_us * 1e3;
+}
+
+/* No iteration is faster beside others: then the host was at a slower level alone, as virtual CPUs
+ * are for seconds. Of iterations that vary, one process may only have had shorter ones. */
+static void take_level(struct capture *capture)
+{
+    if (capture->crowd == 0 || capture->alike < capture->iterations)
+        return;
+    capture->program_ns = fmin(capture->program_ns, capture->crowd_ns);
+    capture->undisturbed = true;
+}
+
 /* The program once more, in several processes over MPS: how much they leave of the GPU to each
  * other is in no trace. Without that the recording goes on, and the notice has the reason. */
 static enum status run_crowd(struct capture *capture)
@@ -115,10 +135,7 @@ static enum status run_crowd(struct capture *capture)
         status = STATUS_OK;
     } else if (status == STATUS_OK && capture->crowd) {
         capture->program_crowd_ips = result.throughput_ips;
-        /* No iteration is faster beside others: alone the host was at a slower level, as virtual
-         * CPUs are for seconds. */
-        capture->program_ns =
-            fmin(capture->program_ns, histogram_quantile_ns(&result.latency, 0.5));
+        capture->crowd_ns = fastest_ns(&result, capture->crowd);
     }
     round_result_release(&result);
     return status;
@@ -155,9 +172,11 @@ static enum status take_iterations(struct capture *capture)
                                    &iterations[taken]);
         taken += status == STATUS_OK;
     }
-    capture->program_ns += outside_ns(marks, count);
     if (status == STATUS_OK)
         status = capture_median(iterations, count, &capture->iteration, &capture->alike);
+    if (status == STATUS_OK)
+        take_level(capture);
+    capture->program_ns += outside_ns(marks, count);
     for (size_t i = 0; i < taken; i++)
         captured_iteration_release(&iterations[i]);
     free(iterations);

@@ -24,6 +24,8 @@ struct capture {
     struct session session;
     size_t iterations, alike; /* recorded, and those of them that do the same */
     double program_ns; /* of an iteration without tracing, to the begin of the next: median */
+    double crowd_ns;   /* the same in the fastest process of the crowd; 0: it was not measured */
+    bool undisturbed;  /* both times are without what else the machine's cores do */
     double sleeps;     /* in it, of the threads that report iterations */
     double cpu_ns;     /* of it, the threads that report iterations used a CPU, or could have */
     bool busy;         /* in its own time the program's host computes; it sleeps otherwise */

@@ -75,6 +75,23 @@ void replay_release(struct replay *replay)
     job_release(&replay->job);
 }
 
+/* What the host's busy steps took longer than they ask for: something else had a part of the core,
+ * as on virtual machines for seconds. */
+static double held_up_ns(const struct workload *workload, const struct round_result *result)
+{
+    double asked_ns = 0.0;
+    double took_ns = histogram_quantile_ns(&result->latency, 0.5);
+    const struct histogram *phases[] = {&result->phases.h2d, &result->phases.launch,
+                                        &result->phases.sync, &result->phases.d2h};
+    for (unsigned i = 0; i < workload->count; i++)
+        if (workload->steps[i].kind == STEP_BUSY)
+            asked_ns += (double)workload->steps[i].amount * workload->steps[i].count;
+    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++)
+        if (phases[i]->count > 0)
+            took_ns -= histogram_quantile_ns(phases[i], 0.5);
+    return asked_ns > 0.0 ? fmax(0.0, took_ns - asked_ns) : 0.0;
+}
+
 static enum status measure(struct capture *capture, struct replay *replay)
 {
     struct round_result result;
@@ -82,8 +99,11 @@ static enum status measure(struct capture *capture, struct replay *replay)
     point->work.warmup_ns = capture->plan.points[0].work.warmup_ns;
     capture_announce(capture, "measuring the workload", 1);
     enum status status = trace_run(&capture->session, point, &capture->limits, &result);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK) {
         capture->replay_ns = histogram_quantile_ns(&result.latency, 0.5);
+        if (capture->undisturbed)
+            capture->replay_ns -= held_up_ns(&capture->workload.workload, &result);
+    }
     round_result_release(&result);
     return status;
 }
@@ -230,16 +250,19 @@ static void add_host(struct workload *workload, double ns, bool busy)
 }
 
 /* Makes an iteration longer by so much, or shorter: in the host's times where the program's host
- * keeps the GPU waiting, else in the kernels. What one cannot give the other does, and what is
- * missing even then is the host's. */
+ * keeps the GPU waiting, else in the kernels. What one lacks for a longer one the other gives, and
+ * what is missing even then is the host's; what is left of a shorter one is for the next time. */
 static void lengthen(struct workload *workload, double by_ns, bool host, bool busy)
 {
+    const bool shorter = by_ns < 0.0;
     for (int i = 0; i < 2 && by_ns != 0.0; i++, host = !host) {
         double has_ns = adjustable_ns(workload, host);
         double to_ns = fmin(fmax(has_ns + by_ns, has_ns / FIT_MOST), has_ns * FIT_MOST);
         if (has_ns <= 0.0)
             continue;
         scale(workload, host, to_ns / has_ns);
+        if (shorter)
+            return;
         by_ns -= to_ns - has_ns;
     }
     add_host(workload, by_ns, busy);
@@ -274,9 +297,15 @@ static enum status fit(struct capture *capture, double host_ns)
         else
             lengthen(&capture->workload.workload, by_ns, host, capture->busy);
         status = measure_workload(capture, &best);
+        bool refused = memcmp(&best, &capture->workload.workload, sizeof best) == 0;
         if (status == STATUS_OK && fabs(capture_difference(capture)) >= fabs(off)) {
             capture->workload.workload = best;
             capture->replay_ns = best_ns;
+            /* Where kernels cannot be shorter, the host's times can. */
+            if (refused && !host) {
+                host = true;
+                continue;
+            }
             /* The host's times may pass while the GPU is at work: then more of them change nothing,
              * or too much once they are longer than that. At the end they change what they are. */
             if (hidden || by_ns < 0.0)

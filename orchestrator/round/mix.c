@@ -36,11 +36,14 @@ enum status round_check_lengths(const struct point *point)
     const struct mix_work *mix = point->mix;
     if (!is_described(point))
         return STATUS_OK;
-    for (unsigned i = 0; i < WORKLOAD_STEPS; i++)
-        if (mix->steps[i].asked_ns && !mix->steps[i].amount)
+    for (unsigned i = 0; i < WORKLOAD_STEPS; i++) {
+        const struct workload_step *step = &mix->steps[i];
+        bool is_busy = step->count > 0 && step->kind == STEP_BUSY;
+        if ((step->asked_ns && !step->amount) || (is_busy && !mix->turns_per_ms))
             return status_set(STATUS_UNSUPPORTED,
-                              "kernel lengths of '%s' are not measured on this GPU",
+                              "the work of the steps of '%s' is not measured on this machine",
                               point_workload(point));
+    }
     return STATUS_OK;
 }
 

@@ -25,7 +25,7 @@ DETECT=("copy-in 64K" "kernel blocks=5 threads=64 duration=250us count=3" "copy-
 
 # lengths_are_right FILE COUNT: each kernel that was asked to take so long does, within 2%.
 lengths_are_right() {
-  jq -s -e --argjson count "$2" '.[0].steps | length == $count and
+  jq -s -e --argjson count "$2" '.[0].steps | map(select(.bound != "host")) | length == $count and
     all(.got_us / .asked_us | 0.98 < . and . < 1.02)' "$1" >/dev/null ||
     fail "not $2 kernels, each within 2%:" "$(head -1 "$1" | jq -c .steps)"
 }
@@ -201,6 +201,20 @@ END
   jq -s -e '[.[] | select(.type == "header") | .steps[0].spin] == [1, 1]' out.jsonl
   job "${DETECT[@]/250us/260us}"
   refused "'out.jsonl' holds another plan" "${measure[@]}" --resume
+}
+
+@test "what the host computes is measured once, and continues as it was found" {
+  job "busy 1ms" "copy-in 64K"
+  local measure=("$MPSWEEP" sweep two.job "${BRIEF[@]}" -l "threads:1,2" -w detect -o out.jsonl)
+  expect 0 "${measure[@]}"
+  absent 'found the length' err
+  head -1 out.jsonl | jq -e '.steps | map(.bound) == ["host"] and .[0].turns_per_ms > 0'
+  # Fifty times as many turns show which ones are used.
+  head -1 out.jsonl | jq -c '.steps[0].turns_per_ms *= 50' >cut.jsonl
+  mv cut.jsonl out.jsonl
+  expect 0 "${measure[@]}" --resume
+  jq -s -e '[.[] | select(.type == "header") | .steps] | .[0] == .[1]' out.jsonl
+  points 'all(.latency_us.p50 > 10000)' out.jsonl
 }
 
 @test "each mistake in a description has its line" {

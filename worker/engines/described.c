@@ -1,6 +1,7 @@
 #include "worker/engines/described.h"
 
 #include "common/clock.h"
+#include "common/host_work.h"
 
 #define BUSY_PART_NS (50 * NS_PER_US)
 
@@ -136,7 +137,7 @@ static void compute_part(struct described *described, uint64_t amount_ns, struct
     uint64_t left_ns = described->busy_ns ? described->busy_ns : amount_ns, part_ns = left_ns;
     if (described->shares_thread && part_ns > BUSY_PART_NS)
         part_ns = BUSY_PART_NS;
-    clock_burn(part_ns);
+    host_work(part_ns * described->turns_per_ms / NS_PER_MS);
     described->busy_ns = left_ns - part_ns;
     if (described->busy_ns == 0)
         return;

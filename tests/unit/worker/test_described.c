@@ -13,6 +13,9 @@
 #include "tests/unit/worker/fake_memory.h"
 #include "worker/engines/described.h"
 
+/* More than any CPU does: a busy step lasts longer than it asks for. */
+#define TURNS_PER_MS (20 * NS_PER_MS)
+
 /* A letter for each call: i, o, d copies; c, m, w kernels; s synchronise; ( ) capture; g graph. */
 static struct {
     char calls[256];
@@ -181,6 +184,7 @@ static void rig_new(const char *const *steps, uint32_t memory, uint32_t launch, 
     settings->memory = memory;
     settings->launch = launch;
     settings->mix.count = 2;
+    settings->mix.turns_per_ms = TURNS_PER_MS;
     settings->mix.workloads[0] = (struct mix_workload){.name = "other", .count = 1};
     settings->mix.workloads[1] = (struct mix_workload){
         .name = "detect", .first = 1, .count = workload.count, .check = check};

@@ -106,9 +106,12 @@ static void what_is_too_short_is_said(void **state)
     assert_string_equal(status_text(), "the shortest takes 2.31 us here");
     assert_int_equal(paper.calls, 3);
     assert_int_equal(length.amount, 77);
-    /* As short as it gets is near enough. */
+    /* As short as it gets is near enough, also a little below. */
     assert_int_equal(find(&paper, 2290, 1, &length), STATUS_OK);
     assert_int_equal(length.amount, 1);
+    assert_int_equal(find(&paper, 2200, 1, &length), STATUS_OK);
+    assert_int_equal(length.amount, 1);
+    assert_int_equal(find(&paper, 2190, 1, &length), STATUS_UNSUPPORTED);
     /* Steps of 10 us: 15 is out of reach. */
     paper = (struct paper){.slope_ns = 10000};
     assert_int_equal(find(&paper, 15000, 1, &length), STATUS_UNSUPPORTED);
