@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-/* Does so many turns, of about a nanosecond each. */
+/* Does a number of turns, of about a nanosecond each. */
 void host_work(uint64_t turns);
 
 /* What a CPU with nothing beside it does in a millisecond, at least 1: the most that the calling

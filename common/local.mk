@@ -4,7 +4,7 @@ libcommon_a_SOURCES = \
     common/child.c common/child.h common/child_run.c common/clock.c common/clock.h \
     common/descriptor.c common/descriptor.h common/digest.c common/digest.h common/host_work.c common/host_work.h common/json.h common/memory_file.c common/memory_file.h \
     common/paths.c common/paths.h common/process.c common/process.h common/process_tree.c \
-    common/process_tree.h common/random.h common/remove_tree.c common/remove_tree.h common/shell_word.c common/shell_word.h \
+    common/process_tree.h common/random.h common/shell_word.c common/shell_word.h \
     common/status.c common/status.h common/text.c common/text.h
 
 unit_tests += \

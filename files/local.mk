@@ -3,7 +3,7 @@ noinst_LIBRARIES += libfiles.a
 libfiles_a_SOURCES = \
     files/atomic_file.c files/atomic_file.h files/ending_signals.c files/ending_signals.h \
     files/file_name.c files/file_name.h \
-    files/results_lines.c files/results_lines.h \
+    files/remove_tree.c files/remove_tree.h files/results_lines.c files/results_lines.h \
     files/results_read.c files/results_read.h files/results_record.c files/results_record.h \
     files/results_types.c files/results_types.h \
     files/results_write.c files/results_write.h files/template.c files/template.h \

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "common/paths.h"
-#include "common/remove_tree.h"
+#include "files/remove_tree.h"
 
 #include "files/atomic_file.h"
 

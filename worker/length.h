@@ -28,6 +28,7 @@ struct length_search {
     void *data;
 };
 
-/* STATUS_UNSUPPORTED: even the smallest takes clearly longer, or no amount comes near enough. The text has
- * no subject: the caller knows what it is that was asked. Errors of measure are handed on. */
+/* STATUS_UNSUPPORTED: even the smallest takes clearly longer, or no amount comes near enough. The
+ * text has no subject: the caller knows what it is that was asked. Errors of measure are handed on.
+ */
 enum status length_find(const struct length_search *search, struct length *out);

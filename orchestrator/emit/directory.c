@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "common/paths.h"
-#include "common/remove_tree.h"
+#include "files/remove_tree.h"
 #include "files/ending_signals.h"
 #include "files/written.h"
 

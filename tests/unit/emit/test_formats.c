@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include <jansson.h>
 
-#include "common/remove_tree.h"
+#include "files/remove_tree.h"
 #include "orchestrator/emit/emit.h"
 
 static const char *const headers[] = {

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/remove_tree.h"
+#include "files/remove_tree.h"
 #include "mps/directory.h"
 #include "tests/unit/mps/harness.h"
 

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/remove_tree.h"
+#include "files/remove_tree.h"
 #include "mps/directory.h"
 #include "tests/unit/mps/harness.h"
 

@@ -15,7 +15,7 @@
 #include "common/clock.h"
 #include "common/process.h"
 #include "mps/controller.h"
-#include "common/remove_tree.h"
+#include "files/remove_tree.h"
 #include "mps/directory.h"
 #include "tests/unit/mps/harness.h"
 

@@ -1,4 +1,4 @@
-#include "common/remove_tree.h"
+#include "files/remove_tree.h"
 
 #include <dirent.h>
 #include <errno.h>
