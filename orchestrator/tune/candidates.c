@@ -117,6 +117,7 @@ struct tune_candidate *tune_space_candidates(const struct tune_space *space,
             .cpus = busy_cpus(point, space->cpus),
             .connections = point_connections(point),
             .start_weight = estimate_start_weight(point),
+            .share = number_of(&point->active_thread_percentage),
             .outside = i >= space->candidates,
         };
         set_axes(point, one->axes);

@@ -46,6 +46,7 @@ struct tune_candidate {
     unsigned connections; /* hardware queues of a process */
     double start_weight;  /* what its processes weigh in what a start takes */
     uint32_t axes[TUNE_AXES];
+    uint32_t share;       /* of the GPU that its processes start with, as a number of its own */
     double predicted;     /* of the objective, higher is better; 0: nothing is predicted */
     double predicted_rel; /* its likely error, as a share; 0: not known */
     double ceiling;       /* what it cannot exceed, in the same unit; 0: not known */

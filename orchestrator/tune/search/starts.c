@@ -75,6 +75,7 @@ bool tune_may_serve(const struct tune_search *search, const struct tune_candidat
            started_for->axes[TUNE_AXIS_SCHEDULE] == one->axes[TUNE_AXIS_SCHEDULE] &&
            started_for->axes[TUNE_AXIS_DAEMONS] == one->axes[TUNE_AXIS_DAEMONS] &&
            started_for->axes[TUNE_AXIS_SHARE] == one->axes[TUNE_AXIS_SHARE] &&
+           started_for->share == one->share &&
            (!search->rules.program || may_serve_program(search, started_for, one));
 }
 

@@ -95,6 +95,27 @@ static void test_finalists_share_a_start(void **state)
     assert_true(tune_whole_finals_s(rig.search) > 1.2 * whole_s);
 }
 
+/* Twice an even share is another percentage for another number of processes, which a start does not
+ * serve. */
+static void test_a_start_has_one_share(void **state)
+{
+    (void)state;
+    struct tune_rules rules = rig_rules;
+    rules.program = true;
+    rig.count = 3;
+    for (size_t i = 0; i < rig.count; i++)
+        rig.space[i] = (struct tune_candidate){.processes = i < 2 ? 12 : 8,
+                                               .threads = i == 0 ? 4 : 1,
+                                               .connections = 2,
+                                               .axes = {[TUNE_AXIS_MPS] = 1, [TUNE_AXIS_SHARE] = 7},
+                                               .share = i < 2 ? 16 : 25};
+    rig_begin(&rules);
+    assert_true(tune_may_serve(rig.search, &rig.space[0], &rig.space[1]));
+    assert_false(tune_may_serve(rig.search, &rig.space[0], &rig.space[2]));
+    rig.space[2].share = 16;
+    assert_true(tune_may_serve(rig.search, &rig.space[0], &rig.space[2]));
+}
+
 /* It worked with one thread, and did not start with several: it has one. */
 static void test_a_program_without_threads(void **state)
 {
@@ -209,6 +230,7 @@ int main(void)
         cmocka_unit_test_teardown(test_the_second_start_of_a_program, rig_end),
         cmocka_unit_test_teardown(test_what_is_open_takes_a_larger_budget, rig_end),
         cmocka_unit_test_teardown(test_finalists_share_a_start, rig_end),
+        cmocka_unit_test_teardown(test_a_start_has_one_share, rig_end),
         cmocka_unit_test_teardown(test_a_program_without_threads, rig_end),
         cmocka_unit_test_teardown(test_a_program_that_does_not_work, rig_end),
         cmocka_unit_test_teardown(test_a_program_that_fails_late_goes_on, rig_end),
