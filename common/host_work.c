@@ -1,6 +1,8 @@
 #include "common/host_work.h"
 
 #include <sched.h>
+#include <stdbool.h>
+#include <string.h>
 
 #include "common/clock.h"
 
@@ -42,41 +44,42 @@ static uint64_t time_ns(uint64_t turns)
     return clock_now_ns() - begin_ns;
 }
 
-/* The most in any slice of this time. */
-static double best_per_ns(uint64_t turns, uint64_t for_ns)
+/* The most in a millisecond, in any slice of this time. */
+static uint64_t best_of(uint64_t turns, uint64_t for_ns)
 {
-    uint64_t end_ns = clock_now_ns() + for_ns;
-    double best = 0.0;
+    uint64_t end_ns = clock_now_ns() + for_ns, least_ns = UINT64_MAX;
     do {
         uint64_t took_ns = time_ns(turns);
-        if (took_ns > 0 && (double)turns / (double)took_ns > best)
-            best = (double)turns / (double)took_ns;
+        least_ns = took_ns < least_ns ? took_ns : least_ns;
     } while (clock_now_ns() < end_ns);
-    return best;
+    uint64_t best = turns * NS_PER_MS / (least_ns ? least_ns : 1);
+    return best ? best : 1;
 }
 
-uint64_t host_work_turns_per_ms(void)
+uint64_t host_work_turns_per_ms(uint64_t *each, unsigned cpus)
 {
     cpu_set_t all;
-    uint64_t turns = 1000;
-    while (turns < UINT64_MAX / 2 && time_ns(turns) < SLICE_NS)
+    uint64_t turns = 1000, most = 0;
+    while (time_ns(turns) < SLICE_NS)
         turns *= 2;
-    int known = sched_getaffinity(0, sizeof all, &all);
-    int count = known == 0 ? CPU_COUNT(&all) : 1;
-    uint64_t each_ns = TOTAL_NS / (uint64_t)count;
-    if (each_ns < EACH_LEAST_NS)
-        each_ns = EACH_LEAST_NS;
-    double best = best_per_ns(turns, each_ns);
-    for (int cpu = 0; cpu < CPU_SETSIZE && known == 0; cpu++) {
+    bool known = sched_getaffinity(0, sizeof all, &all) == 0;
+    uint64_t part_ns = TOTAL_NS / (uint64_t)(known ? CPU_COUNT(&all) : 1);
+    if (part_ns < EACH_LEAST_NS)
+        part_ns = EACH_LEAST_NS;
+    if (each)
+        memset(each, 0, cpus * sizeof *each);
+    for (unsigned cpu = 0; cpu < CPU_SETSIZE && known; cpu++) {
         cpu_set_t one;
         CPU_ZERO(&one);
         CPU_SET(cpu, &one);
         if (!CPU_ISSET(cpu, &all) || sched_setaffinity(0, sizeof one, &one) != 0)
             continue;
-        double found = best_per_ns(turns, each_ns);
-        best = found > best ? found : best;
+        uint64_t found = best_of(turns, part_ns);
+        most = found > most ? found : most;
+        if (each && cpu < cpus)
+            each[cpu] = found;
     }
-    if (known == 0)
+    if (known)
         sched_setaffinity(0, sizeof all, &all);
-    return best * (double)NS_PER_MS >= 1.0 ? (uint64_t)(best * (double)NS_PER_MS) : 1;
+    return most ? most : best_of(turns, TOTAL_NS);
 }

@@ -46,7 +46,7 @@ static enum status find_turns(struct point *points, size_t count, json_t *length
         if (!has_busy(points[p].mix))
             continue;
         if (!turns) {
-            turns = host_work_turns_per_ms();
+            turns = host_work_turns_per_ms(NULL, 0);
             json_t *entry =
                 json_pack("{s:s, s:I}", "bound", "host", "turns_per_ms", (json_int_t)turns);
             if (!entry || json_array_append_new(lengths, entry) != 0)

@@ -1,10 +1,12 @@
 #include "orchestrator/doctor/doctor.h"
 
+#include <sched.h>
 #include <stdarg.h>
 #include <string.h>
 
 #include "common/child.h"
 #include "common/clock.h"
+#include "common/host_work.h"
 #include "common/text.h"
 #include "mps/directory.h"
 #include "orchestrator/console/color.h"
@@ -96,6 +98,9 @@ static void check_cpus(struct doctor *doctor, const struct session *session)
             "expect layouts with more workers than CPUs to be limited by them; try --schedule "
             "block",
             "CPUs: only %u", cpus);
+    static uint64_t turns[CPU_SETSIZE];
+    host_work_turns_per_ms(turns, CPU_SETSIZE);
+    doctor_check_speeds(doctor, turns, CPU_SETSIZE);
 }
 
 static void check_gnuplot(struct doctor *doctor)

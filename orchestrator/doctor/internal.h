@@ -28,8 +28,8 @@ struct doctor {
     unsigned warnings, problems;
 };
 
-/* Prints or adds one finding, which begins with what was looked at and ": ". advice is what to type;
- * it may be NULL where the finding is always FINDING_OK. */
+/* Prints or adds one finding, which begins with what was looked at and ": ". advice is what to
+ * type; it may be NULL where the finding is always FINDING_OK. */
 void doctor_report(struct doctor *doctor, enum finding finding, const char *advice,
                    const char *format, ...) __attribute__((format(printf, 4, 5)));
 
@@ -81,6 +81,10 @@ void doctor_check_user(struct doctor *doctor);
 void doctor_check_container(struct doctor *doctor, const struct machine_container *container);
 void doctor_check_shm(struct doctor *doctor, const struct machine_shm *shm, bool emulated);
 void doctor_check_limits(struct doctor *doctor, const struct machine_limits *limits);
+
+/* turns: what each CPU does in a millisecond, 0 where this process may not run
+ * (common/host_work.h). */
+void doctor_check_speeds(struct doctor *doctor, const uint64_t *turns, unsigned cpus);
 
 /* path: of a private directory that could be made (mps/directory.h), or NULL: then error is why
  * not. */

@@ -14,6 +14,10 @@
 #define GIB ((uint64_t)1 << 30)
 #define SHM_WANTED_BYTES (64 * MIB)
 
+/* A CPU that does less of what the fastest does shares its core with something. */
+#define SPEED_LEAST 0.8
+#define SLOW_LISTED 4
+
 /* The process ID namespace that a machine starts with has this number in every kernel:
  * PROC_PID_INIT_INO of include/linux/proc_ns.h. */
 #define FIRST_PID_NAMESPACE "pid:[4026531836]"
@@ -277,4 +281,40 @@ void doctor_check_limits(struct doctor *doctor, const struct machine_limits *lim
                       limits_table[i].advice, "%s: %s%s", limits_table[i].name,
                       value == RLIM_INFINITY ? "" : "limit of ", text);
     }
+}
+
+/* -- speed of the CPUs ------------------------------------------------------------------------- */
+
+void doctor_check_speeds(struct doctor *doctor, const uint64_t *turns, unsigned cpus)
+{
+    char slow[256] = "";
+    struct text text = {.at = slow, .size = sizeof slow};
+    unsigned count = 0, below = 0;
+    uint64_t most = 0, least = UINT64_MAX;
+    for (unsigned cpu = 0; cpu < cpus; cpu++) {
+        if (turns[cpu] == 0)
+            continue;
+        count++;
+        most = turns[cpu] > most ? turns[cpu] : most;
+        least = turns[cpu] < least ? turns[cpu] : least;
+    }
+    for (unsigned cpu = 0; cpu < cpus; cpu++) {
+        double share = (double)turns[cpu] / (double)most;
+        if (turns[cpu] == 0 || share >= SPEED_LEAST)
+            continue;
+        if (below++ < SLOW_LISTED)
+            text_append(&text, "%sCPU %u %.0f%%", below > 1 ? ", " : "", cpu, 100.0 * share);
+    }
+    if (count < 2)
+        return;
+    if (below > 0)
+        doctor_report(doctor, FINDING_WARNING,
+                      "give each point several rounds (--rounds 5): who has a core changes within "
+                      "seconds; on a virtual machine ask for whole cores, else see what runs (top)",
+                      "speed of the CPUs: %u of %u do less than %.0f%% of the fastest now: %s%s",
+                      below, count, 100.0 * SPEED_LEAST, slow, below > SLOW_LISTED ? ", ..." : "");
+    else
+        doctor_report(doctor, FINDING_OK, NULL,
+                      "speed of the CPUs: the slowest of %u does %.0f%% of the fastest now", count,
+                      100.0 * (double)least / (double)most);
 }

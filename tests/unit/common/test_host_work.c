@@ -27,13 +27,19 @@ static void more_turns_take_more_cpu_time(void **state)
 static void measuring_leaves_the_thread_where_it_may_run(void **state)
 {
     cpu_set_t before, after;
+    uint64_t each[CPU_SETSIZE], most = 0;
     (void)state;
     assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
-    uint64_t turns = host_work_turns_per_ms();
+    uint64_t turns = host_work_turns_per_ms(each, CPU_SETSIZE);
     assert_int_equal(sched_getaffinity(0, sizeof after, &after), 0);
     assert_true(CPU_EQUAL(&before, &after));
     /* No CPU does a turn in less than a thirtieth of a nanosecond. */
     assert_in_range(turns, 1, 30 * NS_PER_MS);
+    for (unsigned cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        assert_int_equal(each[cpu] > 0, CPU_ISSET(cpu, &before) != 0);
+        most = each[cpu] > most ? each[cpu] : most;
+    }
+    assert_int_equal(turns, most);
 }
 
 int main(void)

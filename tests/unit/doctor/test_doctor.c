@@ -466,6 +466,34 @@ static void shared_memory_is_judged(void **state)
     }
 }
 
+static void speeds_are_judged(void **state)
+{
+    (void)state;
+    uint64_t turns[9] = {0, 1000, 800, 0, 950};
+    struct report report;
+    report_begin(&report);
+    doctor_check_speeds(&report.doctor, turns, 9);
+    report_expect(&report, 0, 0,
+                  "ok       speed of the CPUs: the slowest of 3 does 80% of the fastest now\n");
+    turns[2] = 790;
+    turns[4] = 500;
+    report_begin(&report);
+    doctor_check_speeds(&report.doctor, turns, 9);
+    report_expect_parts(&report, 1, 0,
+                        PARTS("warning  speed of the CPUs: 2 of 3 do less than 80% of the fastest "
+                              "now: CPU 2 79%, CPU 4 50%\n",
+                              "-> give each point several rounds (--rounds 5)"));
+    for (unsigned cpu = 5; cpu < 9; cpu++)
+        turns[cpu] = 100;
+    report_begin(&report);
+    doctor_check_speeds(&report.doctor, turns, 9);
+    report_expect_parts(&report, 1, 0, PARTS("6 of 7 do less", "CPU 5 10%, CPU 6 10%, ...\n"));
+    /* Nothing to compare it with. */
+    report_begin(&report);
+    doctor_check_speeds(&report.doctor, turns, 2);
+    report_expect(&report, 0, 0, "");
+}
+
 static void limits_are_judged(void **state)
 {
     (void)state;
@@ -517,6 +545,7 @@ int main(void)
         cmocka_unit_test(the_place_of_the_private_directory_is_told),
         cmocka_unit_test(shared_memory_is_read),
         cmocka_unit_test(shared_memory_is_judged),
+        cmocka_unit_test(speeds_are_judged),
         cmocka_unit_test(limits_are_judged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
