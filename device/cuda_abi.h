@@ -21,6 +21,7 @@ typedef struct cuda_graph_opaque *cuda_graph;
 typedef struct cuda_graph_exec_opaque *cuda_graph_exec;
 typedef unsigned long long cuda_device_pointer;
 typedef int cuda_device_attribute;
+typedef int cuda_function_attribute;
 typedef int cuda_capture_mode;
 typedef int cuda_loading_mode;
 typedef int cuda_resource_type;
@@ -106,6 +107,7 @@ typedef struct {
     X(CUDA_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 75)   \
     X(CUDA_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 76)   \
     X(CUDA_ATTRIBUTE_MPS_ENABLED, CU_DEVICE_ATTRIBUTE_MPS_ENABLED, 133)                            \
+    X(CUDA_FUNCTION_DYNAMIC_SHARED, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 8)            \
     X(CUDA_COMPUTE_MODE_DEFAULT, CU_COMPUTEMODE_DEFAULT, 0)                                        \
     X(CUDA_COMPUTE_MODE_PROHIBITED, CU_COMPUTEMODE_PROHIBITED, 2)                                  \
     X(CUDA_COMPUTE_MODE_EXCLUSIVE_PROCESS, CU_COMPUTEMODE_EXCLUSIVE_PROCESS, 3)                    \
@@ -161,6 +163,8 @@ enum cuda_abi_constant { CUDA_ABI_CONSTANTS(CUDA_ABI_CONSTANT_ENUM) };
       (cuda_module * module, const void *image))                                                   \
     X(module_get_function, cuModuleGetFunction, 2000, REQUIRED,                                    \
       (cuda_function * function, cuda_module module, const char *name))                            \
+    X(func_set_attribute, cuFuncSetAttribute, 9000, REQUIRED,                                      \
+      (cuda_function function, cuda_function_attribute attribute, int value))                      \
     X(module_unload, cuModuleUnload, 2000, REQUIRED, (cuda_module module))                         \
     X(mem_alloc, cuMemAlloc_v2, 3020, REQUIRED, (cuda_device_pointer * pointer, size_t bytes))     \
     X(mem_free, cuMemFree_v2, 3020, REQUIRED, (cuda_device_pointer pointer))                       \

@@ -20,6 +20,7 @@ typedef CUgraph cuda_graph;
 typedef CUgraphExec cuda_graph_exec;
 typedef CUdeviceptr cuda_device_pointer;
 typedef CUdevice_attribute cuda_device_attribute;
+typedef CUfunction_attribute cuda_function_attribute;
 typedef CUstreamCaptureMode cuda_capture_mode;
 typedef CUuuid cuda_uuid;
 typedef CUmoduleLoadingMode cuda_loading_mode;

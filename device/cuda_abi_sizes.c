@@ -21,6 +21,7 @@ CHECK_TYPE(cuda_graph, CUgraph);
 CHECK_TYPE(cuda_graph_exec, CUgraphExec);
 CHECK_TYPE(cuda_device_pointer, CUdeviceptr);
 CHECK_TYPE(cuda_device_attribute, CUdevice_attribute);
+CHECK_TYPE(cuda_function_attribute, CUfunction_attribute);
 CHECK_TYPE(cuda_capture_mode, CUstreamCaptureMode);
 CHECK_TYPE(cuda_uuid, CUuuid);
 CHECK_TYPE(cuda_loading_mode, CUmoduleLoadingMode);

@@ -47,7 +47,7 @@ dist_results_DATA = \
     docs/results/h200-tune-45s-detect-5.jsonl docs/results/h200-tune-45s-detect-6.jsonl \
     docs/results/h200-tune-25s-detect-1.jsonl docs/results/h200-tune-25s-detect-2.jsonl \
     docs/results/h200-x4-tune-120s-1.jsonl docs/results/h200-x4-tune-120s-2.jsonl \
-    docs/results/h200-random-e.jsonl docs/results/h200-observed.txt \
+    docs/results/h200-random-e.jsonl docs/results/h200-observed.txt docs/results/h200-replays.txt \
     docs/results/h200-frameworks.txt \
     docs/results/h200-loader.jsonl \
     docs/results/h200-loader-one-cpu.jsonl \

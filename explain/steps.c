@@ -20,7 +20,7 @@ void steps_describe(const struct workload_step *steps, unsigned count, struct wo
         id = digest_add(id, text, strlen(text) + 1);
         if (step->kind == STEP_COPY_IN || step->kind == STEP_COPY_OUT)
             copied += step->amount * step->count;
-        else if (step->kind == STEP_BUSY)
+        else if (step->kind == STEP_BUSY || step->kind == STEP_WORK)
             out->busy_ns += step->amount * step->count;
         else if (step->kind == STEP_THINK)
             out->think_ns += step->amount * step->count;

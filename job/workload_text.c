@@ -34,12 +34,22 @@ static const struct word {
     {"synchronize", STEP_SYNCHRONIZE, OPERAND_NONE, "synchronize"},
     {"think", STEP_THINK, OPERAND_TIME, "think 200us"},
     {"busy", STEP_BUSY, OPERAND_TIME, "busy 200us"},
+    {"work", STEP_WORK, OPERAND_TIME, "work 200us"},
 };
 #define WORDS (sizeof words / sizeof words[0])
-#define WORD_NAMES "copy-in, copy-out, device-copy, kernel, synchronize, think, busy"
+#define WORD_NAMES "copy-in, copy-out, device-copy, kernel, synchronize, think, busy, work"
 
-enum key { KEY_BLOCKS, KEY_THREADS, KEY_COUNT, KEY_DURATION, KEY_CYCLES, KEY_BYTES, KEY_BOUND };
-#define KEYS 7
+enum key {
+    KEY_BLOCKS,
+    KEY_THREADS,
+    KEY_SHARED,
+    KEY_COUNT,
+    KEY_DURATION,
+    KEY_CYCLES,
+    KEY_BYTES,
+    KEY_BOUND
+};
+#define KEYS 8
 #define NO_KEY KEYS
 
 static const struct {
@@ -47,6 +57,7 @@ static const struct {
 } keys[KEYS] = {
     [KEY_BLOCKS] = {"blocks", "a number from 1 to 1000000"},
     [KEY_THREADS] = {"threads", "a number from 1 to 1024"},
+    [KEY_SHARED] = {"shared", "a size from 16 bytes to 227K, as in 48K"},
     [KEY_COUNT] = {"count", "a number from 1 to 100000"},
     [KEY_DURATION] = {"duration", "a time from 1us to 1s, as in 15us"},
     [KEY_CYCLES] = {"cycles", "a number from 1 to 1000000000000"},
@@ -227,9 +238,9 @@ static enum status parse_key(const struct word *word, char *text, struct given *
     } else if (key == KEY_DURATION) {
         kind = OPERAND_TIME;
         valid = parse_time(value, WORKLOAD_KERNEL_NS_LEAST, WORKLOAD_KERNEL_NS_MOST, number);
-    } else if (key == KEY_BYTES) {
+    } else if (key == KEY_BYTES || key == KEY_SHARED) {
         kind = OPERAND_SIZE;
-        valid = parse_size(value, number);
+        valid = parse_size(value, number) && (key == KEY_BYTES || *number <= WORKLOAD_SHARED_MOST);
         if (valid)
             return check_multiple(value, *number);
     } else {
@@ -253,6 +264,7 @@ static enum status make_kernel(const struct given *given, struct workload_step *
                                         "one that is bound by computing");
     step->blocks = given->is[KEY_BLOCKS] ? (uint32_t)given->number[KEY_BLOCKS] : DEFAULT_BLOCKS;
     step->threads = given->is[KEY_THREADS] ? (uint32_t)given->number[KEY_THREADS] : DEFAULT_THREADS;
+    step->shared = (uint32_t)given->number[KEY_SHARED];
     step->kind = memory || given->is[KEY_BYTES] ? STEP_MEMORY : STEP_COMPUTE;
     if (given->is[KEY_CYCLES])
         step->kind = STEP_CYCLES;
@@ -400,6 +412,8 @@ const char *workload_step_text(const struct workload_step *step, char out[WORKLO
     const struct word *word = words;
     if (workload_step_is_kernel(step)) {
         text_append(&text, "kernel blocks=%u threads=%u", step->blocks, step->threads);
+        if (step->shared)
+            text_append(&text, " shared=%s", size_text(step->shared, number));
         if (step->asked_ns)
             text_append(&text, " duration=%s%s", time_text(step->asked_ns, number),
                         step->kind == STEP_MEMORY ? " bound=memory" : "");

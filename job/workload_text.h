@@ -4,10 +4,11 @@
  *   copy-in SIZE [count=N]         host memory to the GPU
  *   copy-out SIZE [count=N]        the GPU to host memory
  *   device-copy SIZE [count=N]     within the GPU's memory
- *   kernel [blocks=N] [threads=N] [count=N] and one of
+ *   kernel [blocks=N] [threads=N] [shared=SIZE] [count=N] and one of
  *          duration=TIME [bound=compute|memory], cycles=N, bytes=SIZE
  *   synchronize                    wait until the GPU has done all before
- *   think TIME, busy TIME          the host sleeps, or computes; the GPU goes on
+ *   think TIME, busy TIME          the host sleeps, or uses that CPU time; the GPU goes on
+ *   work TIME                      the host does what takes that long on an undisturbed CPU
  *
  * SIZE has K, M or G, or KiB, MiB or GiB, for powers of 1024, TIME has ns, us, ms or s; '#' begins
  * a comment. The manual page mpsweep-workload(5) is the reference for users.
@@ -28,6 +29,8 @@
 #define WORKLOAD_SIZE_MULTIPLE 16
 #define WORKLOAD_BLOCKS_MOST 1000000
 #define WORKLOAD_THREADS_MOST 1024
+#define WORKLOAD_SHARED_MOST (227 * 1024) /* of compute capability 9.0 to 10.3; others have less   \
+                                           */
 #define WORKLOAD_KERNEL_NS_LEAST UINT64_C(1000)
 #define WORKLOAD_KERNEL_NS_MOST UINT64_C(1000000000)
 #define WORKLOAD_HOST_NS_MOST UINT64_C(10000000000)
@@ -42,6 +45,7 @@ enum step_kind {
     STEP_SYNCHRONIZE,
     STEP_THINK,
     STEP_BUSY,
+    STEP_WORK,
 };
 
 /* Plain data, without padding: it lies in shared memory, and is compared byte by byte. */
@@ -54,6 +58,8 @@ struct workload_step {
      * and the GPU has not been asked yet what it takes. */
     uint64_t amount;
     uint64_t asked_ns; /* how long one such kernel is to take, 0: the amount was given */
+    uint32_t shared;   /* of a kernel: bytes of shared memory of a block */
+    uint32_t reserved; /* 0 */
 };
 
 enum workload_check { WORKLOAD_CHECK_POSSIBLE, WORKLOAD_CHECK_YES, WORKLOAD_CHECK_NO };

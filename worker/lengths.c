@@ -143,9 +143,10 @@ static enum status find(struct rig *rig, struct length *out)
 static bool next_step(const char **text, struct workload_step *out)
 {
     unsigned long long asked, amount = 0;
-    unsigned kind, blocks, threads;
+    unsigned kind, blocks, threads, shared;
     int length = 0, more = 0;
-    if (sscanf(*text, ",%u:%u:%u:%llu%n", &kind, &blocks, &threads, &asked, &length) != 4 ||
+    if (sscanf(*text, ",%u:%u:%u:%u:%llu%n", &kind, &blocks, &threads, &shared, &asked, &length) !=
+            5 ||
         (kind != STEP_COMPUTE && kind != STEP_MEMORY) || asked == 0 || threads == 0 || blocks == 0)
         return false;
     *text += length;
@@ -155,6 +156,7 @@ static bool next_step(const char **text, struct workload_step *out)
                                   .count = 1,
                                   .blocks = blocks,
                                   .threads = threads,
+                                  .shared = shared,
                                   .asked_ns = asked,
                                   .amount = amount};
     *text += more;
@@ -212,7 +214,9 @@ int worker_lengths_run(const char *asked, const char *driver_path)
             fputs("mpsweep-worker: started by mpsweep, not by hand\n", stderr);
             return EXIT_BAD_CALL;
         }
-        status = find(&rig, &answer.found[answer.count]);
+        status = described_allow_shared(&rig.process, &rig.process.context, &rig.step);
+        if (status == STATUS_OK)
+            status = find(&rig, &answer.found[answer.count]);
         if (status == STATUS_OK)
             answer.count++;
     }

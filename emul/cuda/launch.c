@@ -12,6 +12,10 @@
 
 #define THREADS_PER_BLOCK_MAX 1024
 
+/* Bytes of shared memory of a block: of any function, and of one that was allowed more. */
+#define SHARED_ALWAYS (48 * 1024)
+#define SHARED_MAX (227 * 1024)
+
 /* -- launches that are timed one by one -------------------------------------------------------- */
 
 /*
@@ -210,6 +214,7 @@ struct cuda_function_opaque {
     enum kernel kernel;
     cuda_context context; /* that its module was loaded in */
     _Atomic bool is_loaded;
+    _Atomic uint32_t shared_most;
 };
 
 struct cuda_module_opaque {
@@ -258,6 +263,19 @@ cuda_result cuModuleGetFunction(cuda_function *function, cuda_module module, con
     return CUDA_SUCCESS_;
 }
 
+cuda_result cuFuncSetAttribute(cuda_function function, cuda_function_attribute attribute, int value)
+{
+    ENTER_OR_RETURN(func_set_attribute, NEED_CONTEXT);
+    if (function == NULL)
+        return CUDA_INVALID_HANDLE;
+    if (attribute != CUDA_FUNCTION_DYNAMIC_SHARED)
+        return CUDA_NOT_SUPPORTED;
+    if (value < 0 || value > SHARED_MAX)
+        return CUDA_INVALID_VALUE;
+    atomic_store(&function->shared_most, (uint32_t)value);
+    return CUDA_SUCCESS_;
+}
+
 /* Not in the table of device/cuda_abi.h: observers call it. */
 __attribute__((visibility("default"))) cuda_result cuFuncGetName(const char **name,
                                                                  cuda_function function);
@@ -298,7 +316,6 @@ cuda_result cuLaunchKernel(cuda_function function, unsigned int grid_x, unsigned
                            unsigned int block_z, unsigned int shared_bytes, cuda_stream stream,
                            void **parameters, void **extra)
 {
-    (void)shared_bytes;
     ENTER_OR_RETURN(launch_kernel, NEED_CONTEXT);
     if (function == NULL || function->context->base != process_current->base)
         return CUDA_INVALID_HANDLE;
@@ -308,6 +325,8 @@ cuda_result cuLaunchKernel(cuda_function function, unsigned int grid_x, unsigned
     uint64_t blocks = (uint64_t)grid_x * grid_y * grid_z;
     bool has_arguments = parameters != NULL || kernel_arguments(function->kernel) == 0;
     if (!has_arguments || blocks == 0 || threads == 0 || threads > THREADS_PER_BLOCK_MAX)
+        return CUDA_INVALID_VALUE;
+    if (shared_bytes > SHARED_ALWAYS && shared_bytes > atomic_load(&function->shared_most))
         return CUDA_INVALID_VALUE;
     result = stream_find(&stream, STREAM_FOR_WORK);
     if (result != CUDA_SUCCESS_)

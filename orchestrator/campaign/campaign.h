@@ -138,7 +138,7 @@ enum status campaign_find_lengths(struct campaign *campaign);
 
 /*
  * Finds the amounts of work with which the kernels of the points take the time that they ask for
- * (wire/lengths.h), and what their busy steps do in a millisecond (common/host_work.h), and fills
+ * (wire/lengths.h), and what their steps "work" do in a millisecond (common/host_work.h), and fills
  * both in. Call it after the plan is made, before anything is measured;
  * nothing else of ours may use the GPU meanwhile, and nothing is started where no kernel has a
  * duration. *lengths, an array as in the header record, holds what is known already; what is found

@@ -19,10 +19,10 @@
 
 /* -- the host ---------------------------------------------------------------------------------- */
 
-static bool has_busy(const struct mix_work *mix)
+static bool has_work(const struct mix_work *mix)
 {
     for (unsigned s = 0; mix && s < WORKLOAD_STEPS; s++)
-        if (mix->steps[s].count > 0 && mix->steps[s].kind == STEP_BUSY)
+        if (mix->steps[s].count > 0 && mix->steps[s].kind == STEP_WORK)
             return true;
     return false;
 }
@@ -43,7 +43,7 @@ static enum status find_turns(struct point *points, size_t count, json_t *length
 {
     uint64_t turns = known_turns(lengths);
     for (size_t p = 0; p < count; p++) {
-        if (!has_busy(points[p].mix))
+        if (!has_work(points[p].mix))
             continue;
         if (!turns) {
             turns = host_work_turns_per_ms(NULL, 0);
@@ -68,7 +68,7 @@ struct asked {
 static bool is_like(const struct workload_step *a, const struct workload_step *b)
 {
     return a->kind == b->kind && a->blocks == b->blocks && a->threads == b->threads &&
-           a->asked_ns == b->asked_ns;
+           a->shared == b->shared && a->asked_ns == b->asked_ns;
 }
 
 /* Adds a kernel that was not asked for yet. */
@@ -98,6 +98,7 @@ static bool entry_tells(const json_t *entry, const struct workload_step *step, u
     if (strcmp(bound, step->kind == STEP_MEMORY ? "memory" : "compute") != 0 ||
         integer_at(entry, "blocks") != (json_int_t)step->blocks ||
         integer_at(entry, "threads") != (json_int_t)step->threads ||
+        integer_at(entry, "shared") != (json_int_t)step->shared ||
         fabs(asked_us * 1e3 - (double)step->asked_ns) > 0.5 || found <= 0 ||
         (step->kind == STEP_COMPUTE && found > INT32_MAX))
         return false;
@@ -139,6 +140,8 @@ static enum status add_found(const struct asked *asked, const struct worker_leng
             step->kind == STEP_MEMORY ? "memory" : "compute", "blocks", (int)step->blocks,
             "threads", (int)step->threads, "asked_us", (double)step->asked_ns / 1e3, "got_us",
             answer->found[i].got_ns / 1e3, amount_name(step), (json_int_t)answer->found[i].amount);
+        if (step->shared)
+            json_object_set_new(entry, "shared", json_integer(step->shared));
         if (!entry || json_array_append_new(lengths, entry) != 0)
             return status_set(STATUS_MEMORY, "out of memory for the lengths of kernels");
     }
@@ -184,8 +187,8 @@ static enum status ask(struct session *session, unsigned gpu, const struct asked
     text_append(&text, "%s", gpu_at(session->gpus, gpu)->uuid);
     for (unsigned i = 0; i < asked->count; i++) {
         const struct workload_step *step = &asked->steps[i];
-        text_append(&text, ",%u:%u:%u:%llu", step->kind, step->blocks, step->threads,
-                    (unsigned long long)step->asked_ns);
+        text_append(&text, ",%u:%u:%u:%u:%llu", step->kind, step->blocks, step->threads,
+                    step->shared, (unsigned long long)step->asked_ns);
         if (step->amount)
             text_append(&text, ":%llu", (unsigned long long)step->amount);
     }

@@ -17,10 +17,14 @@ static const double near[MERGES + 1] = {DURATIONS_NEAR, DURATIONS_NEAR, 2, 2, 8,
                                         INFINITY,       INFINITY};
 static const double sizes_near[MERGES + 1] = {1, 1, 1, 2, 8, INFINITY, INFINITY};
 
+/* GPU threads and shared memory of a multiprocessor: of the GPUs that have least of it. */
+#define SM_THREADS 2048.0
+#define SM_SHARED_LEAST (64 * 1024.0)
+
 /* A step before it is one of the grammar: sums over the steps that it stands for. */
 struct run {
     struct captured_step first;
-    double count, duration_ns, bytes, blocks, threads, host_ns;
+    double count, duration_ns, bytes, blocks, threads, shared, host_ns;
     bool host;
 };
 
@@ -36,7 +40,8 @@ static void begin_run(struct runs *runs, const struct captured_step *step)
                                            .duration_ns = step->duration_ns,
                                            .bytes = (double)step->bytes,
                                            .blocks = step->blocks,
-                                           .threads = step->threads};
+                                           .threads = step->threads,
+                                           .shared = step->shared};
 }
 
 static void add_host(struct runs *runs, double *gathered_ns)
@@ -64,7 +69,8 @@ static bool fits(const struct run *run, const struct captured_step *step, unsign
     if (step->kind != STEP_COMPUTE)
         return is_near(run->bytes / run->count, (double)step->bytes, sizes_near[level]);
     bool named = first->name && step->name && strcmp(first->name, step->name) == 0;
-    bool shaped = first->blocks == step->blocks && first->threads == step->threads;
+    bool shaped = first->blocks == step->blocks && first->threads == step->threads &&
+                  first->shared == step->shared;
     return (named || level > 0) && (shaped || level > 2) &&
            is_near(run->duration_ns / run->count, step->duration_ns, near[level]);
 }
@@ -76,6 +82,7 @@ static void put_in(struct run *run, const struct captured_step *step)
     run->bytes += (double)step->bytes;
     run->blocks += step->blocks;
     run->threads += step->threads;
+    run->shared += step->shared;
 }
 
 /* A wait at the very end is what every iteration ends with. */
@@ -133,12 +140,22 @@ uint64_t capture_rounded(double ns)
     return (uint64_t)(round(ns / unit) * unit);
 }
 
+/* Of a block, where it can keep others off its multiprocessor: less than that changes nothing. */
+static uint32_t shared_of(const struct run *run)
+{
+    double shared = run->shared / run->count, threads = run->threads / run->count;
+    if (shared * SM_THREADS / fmax(threads, 1.0) < SM_SHARED_LEAST)
+        return 0;
+    return (uint32_t)whole_size(fmin(shared, WORKLOAD_SHARED_MOST));
+}
+
 static struct workload_step kernel_of(const struct run *run, const struct capture_choice *choice)
 {
     struct workload_step step = {
         .kind = STEP_COMPUTE,
         .blocks = within(run->blocks / run->count, WORKLOAD_BLOCKS_MOST),
         .threads = within(run->threads / run->count, WORKLOAD_THREADS_MOST),
+        .shared = shared_of(run),
         .asked_ns = capture_rounded(fmin(run->duration_ns / run->count, WORKLOAD_KERNEL_NS_MOST)),
     };
     if (step.asked_ns >= WORKLOAD_KERNEL_NS_LEAST && step.asked_ns >= choice->least_kernel_ns)
@@ -153,7 +170,7 @@ static struct workload_step step_of(const struct run *run, const struct capture_
 {
     struct workload_step step = {.kind = run->first.kind};
     if (run->host) {
-        step.kind = choice->busy ? STEP_BUSY : STEP_THINK;
+        step.kind = choice->busy ? STEP_WORK : STEP_THINK;
         step.amount = capture_rounded(fmin(run->host_ns, WORKLOAD_HOST_NS_MOST));
     } else if (is_kernel(run)) {
         step = kernel_of(run, choice);

@@ -51,6 +51,7 @@ static struct captured_step step_of(const struct timeline_event *work, const cha
         step.bytes = 0;
         step.blocks = product(record->grid);
         step.threads = product(record->block);
+        step.shared = record->static_shared + record->dynamic_shared;
     } else if (record->kind == TRACE_SET) {
         step.bytes /= 2;
     } else if (record->direction == TRACE_TO_DEVICE) {
@@ -183,7 +184,8 @@ static bool is_same_step(const struct captured_step *a, const struct captured_st
 {
     bool named = a->name && b->name;
     return a->kind == b->kind && a->blocks == b->blocks && a->threads == b->threads &&
-           a->bytes == b->bytes && a->graph == b->graph && a->pageable == b->pageable &&
+           a->shared == b->shared && a->bytes == b->bytes && a->graph == b->graph &&
+           a->pageable == b->pageable &&
            (named ? strcmp(a->name, b->name) == 0 : a->name == b->name);
 }
 

@@ -11,14 +11,14 @@
 struct captured_step {
     uint32_t kind;    /* enum step_kind: a copy, STEP_COMPUTE for any kernel, STEP_SYNCHRONIZE */
     const char *name; /* of a kernel: the timeline's; else NULL */
-    uint32_t blocks, threads;
-    uint64_t bytes;     /* of a copy */
-    double duration_ns; /* on the GPU */
-    double before_ns;   /* host time since the step before it, or the iteration's begin: the program
-                           was neither giving the GPU work nor waiting for it */
-    double wait_ns;     /* in a wait's call */
-    bool graph;         /* it came with the launch of a graph */
-    bool pageable;      /* of a copy: the host's memory is not pinned */
+    uint32_t blocks, threads, shared; /* of a kernel; bytes of shared memory of a block */
+    uint64_t bytes;                   /* of a copy */
+    double duration_ns;               /* on the GPU */
+    double before_ns; /* host time since the step before it, or the iteration's begin: the program
+                         was neither giving the GPU work nor waiting for it */
+    double wait_ns;   /* in a wait's call */
+    bool graph;       /* it came with the launch of a graph */
+    bool pageable;    /* of a copy: the host's memory is not pinned */
 };
 
 struct captured_iteration {

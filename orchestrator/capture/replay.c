@@ -75,7 +75,7 @@ void replay_release(struct replay *replay)
     job_release(&replay->job);
 }
 
-/* What the host's busy steps took longer than they ask for: something else had a part of the core,
+/* What the host's steps took longer than they ask for: something else had a part of the core,
  * as on virtual machines for seconds. */
 static double held_up_ns(const struct workload *workload, const struct round_result *result)
 {
@@ -84,7 +84,7 @@ static double held_up_ns(const struct workload *workload, const struct round_res
     const struct histogram *phases[] = {&result->phases.h2d, &result->phases.launch,
                                         &result->phases.sync, &result->phases.d2h};
     for (unsigned i = 0; i < workload->count; i++)
-        if (workload->steps[i].kind == STEP_BUSY)
+        if (workload->steps[i].kind == STEP_WORK)
             asked_ns += (double)workload->steps[i].amount * workload->steps[i].count;
     for (size_t i = 0; i < sizeof phases / sizeof *phases; i++)
         if (phases[i]->count > 0)
@@ -201,7 +201,7 @@ static enum status measure_workload(struct capture *capture, const struct worklo
 
 static bool is_host(const struct workload_step *step)
 {
-    return step->kind == STEP_BUSY || step->kind == STEP_THINK;
+    return step->kind == STEP_WORK || step->kind == STEP_THINK;
 }
 
 /* What can be made longer or shorter. */
@@ -234,7 +234,7 @@ static void scale(struct workload *workload, bool host, double by)
 static void add_host(struct workload *workload, double ns, bool busy)
 {
     const struct workload_step wait = {.kind = STEP_SYNCHRONIZE, .count = 1};
-    struct workload_step host = {.kind = busy ? STEP_BUSY : STEP_THINK, .count = 1};
+    struct workload_step host = {.kind = busy ? STEP_WORK : STEP_THINK, .count = 1};
     struct workload_step *end = &workload->steps[workload->count];
     if (ns < HOST_LEAST_NS || workload->count + 2 > WORKLOAD_STEPS)
         return;

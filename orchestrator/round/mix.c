@@ -38,8 +38,8 @@ enum status round_check_lengths(const struct point *point)
         return STATUS_OK;
     for (unsigned i = 0; i < WORKLOAD_STEPS; i++) {
         const struct workload_step *step = &mix->steps[i];
-        bool is_busy = step->count > 0 && step->kind == STEP_BUSY;
-        if ((step->asked_ns && !step->amount) || (is_busy && !mix->turns_per_ms))
+        bool is_work = step->count > 0 && step->kind == STEP_WORK;
+        if ((step->asked_ns && !step->amount) || (is_work && !mix->turns_per_ms))
             return status_set(STATUS_UNSUPPORTED,
                               "the work of the steps of '%s' is not measured on this machine",
                               point_workload(point));

@@ -169,7 +169,7 @@ has_asked() { [ -n "$(children_of "$PID" | while read -r pid; do command_line "$
   programs_but mpsweep-worker
   cat >programs/mpsweep-worker <<END
 #!/bin/sh
-case \$2 in *:*:*:*:*) amount=\${2##*:}; set -- "\$1" "\${2%:*}:\$((2 * amount))" "\$3" "\$4" ;; esac
+case \$2 in *:*:*:*:*:*) amount=\${2##*:}; set -- "\$1" "\${2%:*}:\$((2 * amount))" "\$3" "\$4" ;; esac
 exec "$MPSWEEP_BUILD_DIR/mpsweep-worker" "\$@"
 END
   chmod +x programs/mpsweep-worker
@@ -204,7 +204,7 @@ END
 }
 
 @test "what the host computes is measured once, and continues as it was found" {
-  job "busy 1ms" "copy-in 64K"
+  job "work 1ms" "copy-in 64K"
   local measure=("$MPSWEEP" sweep two.job "${BRIEF[@]}" -l "threads:1,2" -w detect -o out.jsonl)
   expect 0 "${measure[@]}"
   absent 'found the length' err
@@ -275,8 +275,8 @@ TABLE
 
 @test "the manual page knows every word of a description" {
   local page=$MPSWEEP_SOURCE_DIR/docs/mpsweep-workload.5 word
-  for word in copy-in copy-out device-copy kernel synchronize think busy \
-    blocks threads duration cycles bytes bound count check step; do
+  for word in copy-in copy-out device-copy kernel synchronize think busy work \
+    blocks threads shared duration cycles bytes bound count check step; do
     sed 's/\\f[BIR]//g; s/\\-/-/g' "$page" | grep -qw -e "$word" || fail "the page does not know '$word'"
   done
 }

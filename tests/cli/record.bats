@@ -18,7 +18,7 @@ record() {
 # than a millisecond, which is not one of the programs' words, and the wait before it. A slow machine
 # does that between launches, too: kernels that it parts are one step.
 steps() {
-  sed -nE 's/^step = //; T; /^(think|busy) [0-9.]+us$/d; s/(duration=|think |busy )[0-9.]+[mu]s/\1T/; p' \
+  sed -nE 's/^step = //; T; /^(think|work) [0-9.]+us$/d; s/(duration=|think |work )[0-9.]+[mu]s/\1T/; p' \
     mine.job | sed '${/^synchronize$/d}' | awk '
     function flush() { if (step != "") print step (count > 1 ? " count=" count : "") }
     {
@@ -40,7 +40,7 @@ are() {
 # step PATTERN LEAST MOST: the time of the step, in microseconds.
 lasts() {
   awk -v pattern="$1" -v least="$2" -v most="$3" '$0 ~ pattern {
-    time = $0; sub(/.*(duration=|think |busy )/, "", time)
+    time = $0; sub(/.*(duration=|think |work )/, "", time)
     us = time ~ /ms/ ? time * 1000 : time + 0
     found = us >= least && us <= most } END { exit !found }' mine.job ||
     fail "not $2 to $3 us: $1" "$(cat mine.job)"
@@ -50,7 +50,7 @@ lasts() {
   mkdir lateness
   MPSWEEP_EMUL_LATENESS=$WORK/lateness record 0 in:1048576 kernel:4x128:200000:3 sync sleep:20000 out:65536
   # Who waits long for a CPU after each sleep looks like one that computes.
-  was_on_time || sed -i 's/^step = busy \([0-9.]*ms\)$/step = think \1/' mine.job
+  was_on_time || sed -i 's/^step = work \([0-9.]*ms\)$/step = think \1/' mine.job
   are 'copy-in 1M' 'kernel blocks=4 threads=128 duration=T count=3' synchronize 'think T' 'copy-out 64K'
   # The emulated GPU's clock has 1 GHz, and a kernel takes a little more than it waits.
   lasts '^step = kernel' 99 520
@@ -67,8 +67,8 @@ lasts() {
 # Its replay takes as long as the program does, which may leave it little on a busy computer.
 work_is_recorded() {
   record 0 kernel:1x32:100000:1 sync busy:20000 out:1024 &&
-    are 'kernel blocks=1 threads=32 duration=T' synchronize 'busy T' 'copy-out 1K' &&
-    lasts '^step = busy' 5000 400000
+    are 'kernel blocks=1 threads=32 duration=T' synchronize 'work T' 'copy-out 1K' &&
+    lasts '^step = work' 5000 400000
 }
 
 @test "the host's work is not a sleep" {
@@ -134,8 +134,8 @@ lasts_as_long() {
   MPSWEEP_EMULATED_MACHINE=pageable_mb_per_s=100 record 0 in:1048576 kernel:1x32:1:1 staged:1048576 || return 1
   grep -q '^memory = pinned$' mine.job || fail "the other memory" "$(cat mine.job)" || return 1
   tail -n 2 mine.job | grep -q '^step = synchronize$' &&
-    tail -n 1 mine.job | grep -qE '^step = (busy|think) [0-9.]+ms$' &&
-    lasts '^step = (busy|think)' 5000 100000 || fail "no host time at the end" "$(cat mine.job)"
+    tail -n 1 mine.job | grep -qE '^step = (work|think) [0-9.]+ms$' &&
+    lasts '^step = (work|think)' 5000 100000 || fail "no host time at the end" "$(cat mine.job)"
 }
 
 @test "what no step has is the host's: the other kind of memory" {

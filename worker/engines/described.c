@@ -5,6 +5,34 @@
 
 #define BUSY_PART_NS (50 * NS_PER_US)
 
+/* What a block of any kernel may have; more must be asked for. */
+#define SHARED_ALWAYS (48 * 1024)
+
+static cuda_function function_of(const struct worker_context *context,
+                                 const struct workload_step *step)
+{
+    return step->kind == STEP_MEMORY   ? context->streaming
+           : step->kind == STEP_CYCLES ? context->delay
+                                       : context->compute;
+}
+
+enum status described_allow_shared(const struct worker_process *process,
+                                   const struct worker_context *context,
+                                   const struct workload_step *step)
+{
+    if (!workload_step_is_kernel(step) || step->shared <= SHARED_ALWAYS)
+        return STATUS_OK;
+    if (process->driver.func_set_attribute(function_of(context, step), CUDA_FUNCTION_DYNAMIC_SHARED,
+                                           WORKLOAD_SHARED_MOST) == CUDA_SUCCESS_)
+        return STATUS_OK;
+    cuda_result result = process->driver.func_set_attribute(
+        function_of(context, step), CUDA_FUNCTION_DYNAMIC_SHARED, (int)step->shared);
+    return result == CUDA_INVALID_VALUE
+               ? status_set(STATUS_INFEASIBLE, "this GPU has no %u bytes of shared memory a block",
+                            step->shared)
+               : cuda_check(&process->driver, result, "cuFuncSetAttribute");
+}
+
 cuda_result described_launch(const struct worker_process *process,
                              const struct worker_context *context, cuda_stream stream,
                              const struct workload_step *step, cuda_device_pointer from,
@@ -17,18 +45,14 @@ cuda_result described_launch(const struct worker_process *process,
     void *computes[] = {&from, &to, &added, &elements, &length};
     void *streams[] = {&from, &to, &added, &vectors, &total};
     void *waits[] = {&total};
-    cuda_function function = context->compute;
-    void **parameters = computes;
-    if (step->kind == STEP_MEMORY) {
+    void **parameters = step->kind == STEP_MEMORY   ? streams
+                        : step->kind == STEP_CYCLES ? waits
+                                                    : computes;
+    if (step->kind == STEP_MEMORY)
         total /= WORK_VECTOR_BYTES;
-        function = context->streaming;
-        parameters = streams;
-    } else if (step->kind == STEP_CYCLES) {
-        function = context->delay;
-        parameters = waits;
-    }
-    return process->driver.launch_kernel(function, step->blocks, 1, 1, step->threads, 1, 1, 0,
-                                         stream, parameters, NULL);
+    return process->driver.launch_kernel(function_of(context, step), step->blocks, 1, 1,
+                                         step->threads, 1, 1, step->shared, stream, parameters,
+                                         NULL);
 }
 
 /* Kernels take one side to the other, but for those that only wait. */
@@ -132,12 +156,16 @@ static void wait_for_stream(struct described *described, struct engine_wait *wai
 }
 
 /* Other streams of the thread go on between the parts. */
-static void compute_part(struct described *described, uint64_t amount_ns, struct engine_wait *wait)
+static void compute_part(struct described *described, const struct workload_step *step,
+                         struct engine_wait *wait)
 {
-    uint64_t left_ns = described->busy_ns ? described->busy_ns : amount_ns, part_ns = left_ns;
+    uint64_t left_ns = described->busy_ns ? described->busy_ns : step->amount, part_ns = left_ns;
     if (described->shares_thread && part_ns > BUSY_PART_NS)
         part_ns = BUSY_PART_NS;
-    host_work(part_ns * described->turns_per_ms / NS_PER_MS);
+    if (step->kind == STEP_WORK)
+        host_work(part_ns * described->turns_per_ms / NS_PER_MS);
+    else
+        clock_burn(part_ns);
     described->busy_ns = left_ns - part_ns;
     if (described->busy_ns == 0)
         return;
@@ -149,8 +177,8 @@ static void compute_part(struct described *described, uint64_t amount_ns, struct
 static void run_on_host(struct described *described, const struct workload_step *step,
                         struct engine_wait *wait)
 {
-    if (step->kind == STEP_BUSY)
-        compute_part(described, step->amount, wait);
+    if (step->kind == STEP_BUSY || step->kind == STEP_WORK)
+        compute_part(described, step, wait);
     else if (step->kind == STEP_THINK)
         *wait =
             (struct engine_wait){.what = ENGINE_CLOCK, .until_ns = clock_now_ns() + step->amount};

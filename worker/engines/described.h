@@ -42,8 +42,8 @@ struct described {
     unsigned serial;
     unsigned next;         /* step of this iteration; 0: it begins */
     bool pending;          /* there is work in the stream that was not waited for */
-    uint64_t turns_per_ms; /* of a busy step */
-    uint64_t busy_ns;      /* left of a busy step, of which a part is done at a time */
+    uint64_t turns_per_ms; /* of a step "work" */
+    uint64_t busy_ns;      /* left of a step of the host, of which a part is done at a time */
     unsigned count;
     struct sampling sampling;
     unsigned sampled_from, sampled_to, launched; /* calls in this iteration */
@@ -53,6 +53,12 @@ struct described {
 
 /* Issues a step of the GPU as often as its count, to run or to capture it. */
 enum status described_issue(struct described *described, const struct described_step *step);
+
+/* To be called before a step's kernels are launched in that context. STATUS_INFEASIBLE: the GPU's
+ * blocks have less shared memory. */
+enum status described_allow_shared(const struct worker_process *process,
+                                   const struct worker_context *context,
+                                   const struct workload_step *step);
 
 /* One kernel of a step from one side to the other, both of which hold workload_worked_bytes(). */
 cuda_result described_launch(const struct worker_process *process,

@@ -121,6 +121,8 @@ enum status described_open(const struct worker_process *process,
     clock_sleep_exactly();
     enum status status =
         CUDA_CALL(&process->driver, stream_create, &described->stream, CUDA_STREAM_NON_BLOCKING);
+    for (unsigned i = 0; i < described->count && status == STATUS_OK; i++)
+        status = described_allow_shared(process, context, &described->steps[i].step);
     if (status == STATUS_OK)
         status = alloc_all(described);
     if (status == STATUS_OK && described->graphs)

@@ -178,11 +178,28 @@ static void check_steps(const struct captured_workload *out, const char *const *
         assert_string_equal(workload_step_text(&out->workload.steps[i], text), texts[i]);
 }
 
+/* Where it can keep other blocks off a multiprocessor. */
+static void test_shared_memory_that_matters(void **state)
+{
+    const double durations[] = {10, 40, 90};
+    static const char *const steps[] = {"kernel blocks=4 threads=64 shared=96K duration=10us",
+                                        "kernel blocks=4 threads=64 duration=40us",
+                                        "kernel blocks=4 threads=64 shared=227K duration=90us"};
+    (void)state;
+    struct captured_iteration one = made(3, durations, 140);
+    one.steps[0].shared = 96 * 1024 - 8;
+    one.steps[1].shared = 1024;
+    one.steps[2].shared = 300 * 1024;
+    struct captured_workload out = describe(&one, true);
+    check_steps(&out, steps, 3);
+    captured_iteration_release(&one);
+}
+
 static void test_steps_of_the_grammar(void **state)
 {
     const double durations[] = {10, 10.5, 11, 40, 0.4, 30};
     static const char *const busy[] = {"kernel blocks=4 threads=64 duration=10.5us count=3",
-                                       "busy 300us", "kernel blocks=4 threads=64 duration=40us",
+                                       "work 300us", "kernel blocks=4 threads=64 duration=40us",
                                        "kernel blocks=4 threads=64 cycles=1", "copy-out 1008"};
     static const char *const think[] = {"kernel blocks=4 threads=64 duration=10.5us count=3",
                                         "think 300us",
@@ -255,6 +272,7 @@ int main(void)
         cmocka_unit_test(test_polls_are_a_wait),
         cmocka_unit_test(test_a_copy_that_waits_and_a_question_that_does_not),
         cmocka_unit_test(test_one_outlier_changes_nothing),
+        cmocka_unit_test(test_shared_memory_that_matters),
         cmocka_unit_test(test_steps_of_the_grammar),
         cmocka_unit_test(test_too_many_steps_are_put_together),
         cmocka_unit_test(test_an_iteration_without_work_is_none),

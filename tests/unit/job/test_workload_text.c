@@ -50,12 +50,16 @@ static void steps_mean_what_they_say(void **state)
         {"kernel blocks=8 threads=64 duration=1s bound=memory",
          {STEP_MEMORY, 1, 8, 64, 0, 1000000000},
          "kernel blocks=8 threads=64 duration=1000ms bound=memory"},
+        {"kernel duration=15us shared=96K",
+         {STEP_COMPUTE, 1, 1, 32, 0, 15000, 98304},
+         "kernel blocks=1 threads=32 shared=96K duration=15us"},
         {"kernel cycles=20000 count=10",
          {STEP_CYCLES, 10, 1, 32, 20000, 0},
          "kernel blocks=1 threads=32 cycles=20000 count=10"},
         {"synchronize", {STEP_SYNCHRONIZE, 1, 0, 0, 0, 0}, NULL},
         {"think 200us", {STEP_THINK, 1, 0, 0, 200000, 0}, NULL},
         {"busy 10s", {STEP_BUSY, 1, 0, 0, 10000000000, 0}, "busy 10000ms"},
+        {"work 50us", {STEP_WORK, 1, 0, 0, 50000, 0}, NULL},
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         char text[WORKLOAD_STEP_TEXT];

@@ -13,7 +13,7 @@
 #include "tests/unit/worker/fake_memory.h"
 #include "worker/engines/described.h"
 
-/* More than any CPU does: a busy step lasts longer than it asks for. */
+/* More than any CPU does: a step "work" lasts longer than it asks for. */
 #define TURNS_PER_MS (20 * NS_PER_MS)
 
 /* A letter for each call: i, o, d copies; c, m, w kernels; s synchronise; ( ) capture; g graph. */
@@ -23,7 +23,7 @@ static struct {
     bool capturing;
     unsigned graphs;
     char recorded[8][64]; /* what each graph holds */
-    int blocks, threads;
+    int blocks, threads, shared, shared_allowed;
     unsigned long long total;
 } saw;
 
@@ -77,11 +77,12 @@ static cuda_result fake_launch(cuda_function function, unsigned int grid_x, unsi
                                unsigned int block_z, unsigned int shared_bytes, cuda_stream stream,
                                void **parameters, void **extra)
 {
-    (void)grid_y, (void)grid_z, (void)block_y, (void)block_z, (void)shared_bytes, (void)stream;
+    (void)grid_y, (void)grid_z, (void)block_y, (void)block_z, (void)stream;
     (void)extra;
     const void *which = function;
     saw.blocks = (int)grid_x;
     saw.threads = (int)block_x;
+    saw.shared = (int)shared_bytes;
     if (which == &waiting) {
         saw.total = *(unsigned long long *)parameters[0];
         noted('w');
@@ -99,6 +100,18 @@ static cuda_result fake_launch(cuda_function function, unsigned int grid_x, unsi
     if (noted(which == &streaming ? 'm' : 'c'))
         for (size_t i = 0; i < elements; i++)
             to[i] = (int)((unsigned)from[i] + (unsigned)value);
+    return CUDA_SUCCESS_;
+}
+
+/* A GPU whose blocks have up to 100 KiB. */
+static cuda_result fake_set_attribute(cuda_function function, cuda_function_attribute attribute,
+                                      int value)
+{
+    assert_ptr_equal(function, (cuda_function)(void *)&streaming);
+    assert_int_equal(attribute, CUDA_FUNCTION_DYNAMIC_SHARED);
+    if (value > 100 * 1024)
+        return CUDA_INVALID_VALUE;
+    saw.shared_allowed = value;
     return CUDA_SUCCESS_;
 }
 
@@ -206,6 +219,7 @@ static void rig_new(const char *const *steps, uint32_t memory, uint32_t launch, 
         .memcpy_dtod_async = fake_within,
         .stream_synchronize = fake_synchronize,
         .launch_kernel = fake_launch,
+        .func_set_attribute = fake_set_attribute,
         .stream_begin_capture = fake_begin,
         .stream_end_capture = fake_end,
         .graph_instantiate = fake_instantiate,
@@ -357,7 +371,7 @@ static void the_host_takes_its_time(void **state)
 {
     (void)state;
     struct iteration_times times;
-    rig_new(STEPS("copy-in 64K", "think 3ms", "busy 2ms"), MEMORY_PINNED, LAUNCH_STREAM,
+    rig_new(STEPS("copy-in 64K", "think 3ms", "busy 1ms", "work 1ms"), MEMORY_PINNED, LAUNCH_STREAM,
             WORKLOAD_CHECK_POSSIBLE);
     assert_int_equal(run(&times), STATUS_OK);
     assert_true(times.end_ns - times.begin_ns >= 5 * NS_PER_MS);
@@ -379,6 +393,29 @@ static void a_host_that_shares_its_thread_begins_once(void **state)
     assert_int_equal(run(&times), STATUS_OK);
     assert_int_equal(described->serial, serial + 1);
     assert_true(times.end_ns - times.begin_ns >= 2 * NS_PER_MS);
+}
+
+static void kernels_get_their_shared_memory(void **state)
+{
+    (void)state;
+    struct iteration_times times;
+    rig_new(STEPS("kernel bytes=1M shared=48K"), MEMORY_PINNED, LAUNCH_STREAM,
+            WORKLOAD_CHECK_POSSIBLE);
+    assert_int_equal(run(&times), STATUS_OK);
+    assert_int_equal(saw.shared, 48 * 1024);
+    assert_int_equal(saw.shared_allowed, 0);
+    rig_new(STEPS("kernel bytes=1M shared=96K"), MEMORY_PINNED, LAUNCH_STREAM,
+            WORKLOAD_CHECK_POSSIBLE);
+    assert_int_equal(run(&times), STATUS_OK);
+    assert_int_equal(saw.shared, 96 * 1024);
+    assert_in_range(saw.shared_allowed, 96 * 1024, 100 * 1024);
+    described_engine.close(rig->work);
+    rig->work = NULL;
+    rig->header.settings.mix.steps[1].shared = 101 * 1024;
+    assert_int_equal(
+        described_engine.open(&rig->process, &rig->process.context, &rig->slot, &rig->work),
+        STATUS_INFEASIBLE);
+    assert_string_equal(status_text(), "this GPU has no 103424 bytes of shared memory a block");
 }
 
 static void a_wrong_program_is_refused(void **state)
@@ -407,6 +444,7 @@ int main(void)
         cmocka_unit_test_teardown(what_is_not_known_is_not_checked, tear_down),
         cmocka_unit_test_teardown(the_host_takes_its_time, tear_down),
         cmocka_unit_test_teardown(a_host_that_shares_its_thread_begins_once, tear_down),
+        cmocka_unit_test_teardown(kernels_get_their_shared_memory, tear_down),
         cmocka_unit_test_teardown(a_wrong_program_is_refused, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
