@@ -26,8 +26,6 @@ struct mix_workload {
 /* What the workers of a mix do: its workloads, and the steps of them all. */
 struct mix_work {
     uint32_t count, padding; /* of workloads */
-    /* What a step "work" does in a millisecond, see common/host_work.h; 0: it was not measured. */
-    uint64_t turns_per_ms;
     struct mix_workload workloads[MIX_MOST];
     struct workload_step steps[WORKLOAD_STEPS];
 };

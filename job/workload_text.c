@@ -19,7 +19,7 @@
 #define WORDS_MOST 16
 #define BLANKS " \t\r\n"
 
-enum operand { OPERAND_NONE, OPERAND_SIZE, OPERAND_TIME };
+enum operand { OPERAND_NONE, OPERAND_SIZE, OPERAND_TIME, OPERAND_TURNS };
 
 static const struct word {
     const char *name;
@@ -34,7 +34,7 @@ static const struct word {
     {"synchronize", STEP_SYNCHRONIZE, OPERAND_NONE, "synchronize"},
     {"think", STEP_THINK, OPERAND_TIME, "think 200us"},
     {"busy", STEP_BUSY, OPERAND_TIME, "busy 200us"},
-    {"work", STEP_WORK, OPERAND_TIME, "work 200us"},
+    {"work", STEP_WORK, OPERAND_TURNS, "work 200000"},
 };
 #define WORDS (sizeof words / sizeof words[0])
 #define WORD_NAMES "copy-in, copy-out, device-copy, kernel, synchronize, think, busy, work"
@@ -154,8 +154,9 @@ static enum status check_multiple(const char *text, uint64_t bytes)
 
 /* What users call a step. */
 static const char *const meanings[][2] = {
-    {"sync", "synchronize"}, {"wait", "synchronize"}, {"sleep", "think"}, {"h2d", "copy-in"},
-    {"d2h", "copy-out"},     {"d2d", "device-copy"},  {"spin", "busy"},   {"launch", "kernel"},
+    {"sync", "synchronize"}, {"wait", "synchronize"}, {"sleep", "think"},
+    {"h2d", "copy-in"},      {"d2h", "copy-out"},     {"d2d", "device-copy"},
+    {"spin", "busy"},        {"launch", "kernel"},    {"compute", "work"},
 };
 
 static enum status unknown_step(const char *name)
@@ -278,14 +279,23 @@ static enum status make_kernel(const struct given *given, struct workload_step *
 static enum status parse_operand(const struct word *word, const char *text,
                                  struct workload_step *step)
 {
-    bool size = word->operand == OPERAND_SIZE;
+    static const char *const names[] = {
+        [OPERAND_SIZE] = "size", [OPERAND_TIME] = "time", [OPERAND_TURNS] = "number"};
+    static const char *const takes[] = {
+        [OPERAND_TIME] = "a time from 1us to 10s, as in 200us",
+        [OPERAND_TURNS] = "a number of turns, of about a nanosecond, from 1 to 10000000000"};
+    bool size = word->operand == OPERAND_SIZE, valid;
     if (!text || strchr(text, '='))
         return status_set(STATUS_USAGE, "'%s' needs a %s: step = %s", word->name,
-                          size ? "size" : "time", word->example);
-    if (size ? !parse_size(text, &step->amount)
-             : !parse_time(text, HOST_NS_LEAST, WORKLOAD_HOST_NS_MOST, &step->amount))
+                          names[word->operand], word->example);
+    if (word->operand == OPERAND_TURNS)
+        valid = parse_number(text, WORKLOAD_TURNS_MOST, &step->amount);
+    else
+        valid = size ? parse_size(text, &step->amount)
+                     : parse_time(text, HOST_NS_LEAST, WORKLOAD_HOST_NS_MOST, &step->amount);
+    if (!valid)
         return bad_value(text, word->name, word->operand,
-                         size ? keys[KEY_BYTES].takes : "a time from 1us to 10s, as in 200us");
+                         size ? keys[KEY_BYTES].takes : takes[word->operand]);
     return size ? check_multiple(text, step->amount) : STATUS_OK;
 }
 
@@ -429,6 +439,8 @@ const char *workload_step_text(const struct workload_step *step, char out[WORKLO
             text_append(&text, " %s", size_text(step->amount, number));
         if (word->operand == OPERAND_TIME)
             text_append(&text, " %s", time_text(step->amount, number));
+        if (word->operand == OPERAND_TURNS)
+            text_append(&text, " %llu", (unsigned long long)step->amount);
     }
     if (step->count > 1)
         text_append(&text, " count=%u", step->count);

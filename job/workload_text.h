@@ -8,7 +8,7 @@
  *          duration=TIME [bound=compute|memory], cycles=N, bytes=SIZE
  *   synchronize                    wait until the GPU has done all before
  *   think TIME, busy TIME          the host sleeps, or uses that CPU time; the GPU goes on
- *   work TIME                      the host does what takes that long on an undisturbed CPU
+ *   work TURNS                     the host does that many turns, of about a nanosecond each
  *
  * SIZE has K, M or G, or KiB, MiB or GiB, for powers of 1024, TIME has ns, us, ms or s; '#' begins
  * a comment. The manual page mpsweep-workload(5) is the reference for users.
@@ -29,11 +29,13 @@
 #define WORKLOAD_SIZE_MULTIPLE 16
 #define WORKLOAD_BLOCKS_MOST 1000000
 #define WORKLOAD_THREADS_MOST 1024
-#define WORKLOAD_SHARED_MOST (227 * 1024) /* of compute capability 9.0 to 10.3; others have less   \
-                                           */
+#define WORKLOAD_SHARED_MOST                                                                       \
+    (227 * 1024) /* of compute capability 9.0 to 10.3; others have less                            \
+                  */
 #define WORKLOAD_KERNEL_NS_LEAST UINT64_C(1000)
 #define WORKLOAD_KERNEL_NS_MOST UINT64_C(1000000000)
 #define WORKLOAD_HOST_NS_MOST UINT64_C(10000000000)
+#define WORKLOAD_TURNS_MOST UINT64_C(10000000000)
 
 enum step_kind {
     STEP_COPY_IN,
@@ -54,8 +56,8 @@ struct workload_step {
     uint32_t count;           /* so often in a row */
     uint32_t blocks, threads; /* of a kernel: its grid, and GPU threads of a block */
     /* Bytes of a copy; bytes that a memory-bound kernel reads, and then writes; steps of the chain
-     * of a compute-bound one; GPU clock cycles; nanoseconds of the host. 0 where asked_ns is not
-     * and the GPU has not been asked yet what it takes. */
+     * of a compute-bound one; GPU clock cycles; nanoseconds of the host, or turns of its work. 0
+     * where asked_ns is not and the GPU has not been asked yet what it takes. */
     uint64_t amount;
     uint64_t asked_ns; /* how long one such kernel is to take, 0: the amount was given */
     uint32_t shared;   /* of a kernel: bytes of shared memory of a block */

@@ -139,6 +139,17 @@ static enum status find(struct rig *rig, struct length *out)
     return length_find(&search, out);
 }
 
+/* STATUS_UNSUPPORTED: the GPU's blocks have less. */
+static enum status allow_shared(const struct rig *rig)
+{
+    struct status_saved refusal;
+    enum status status = described_allow_shared(&rig->process, &rig->process.context, &rig->step);
+    if (status != STATUS_INFEASIBLE)
+        return status;
+    status_save(status, &refusal);
+    return status_set(STATUS_UNSUPPORTED, "%s", refusal.text);
+}
+
 /* Cuts the next kernel off the argument. */
 static bool next_step(const char **text, struct workload_step *out)
 {
@@ -214,7 +225,7 @@ int worker_lengths_run(const char *asked, const char *driver_path)
             fputs("mpsweep-worker: started by mpsweep, not by hand\n", stderr);
             return EXIT_BAD_CALL;
         }
-        status = described_allow_shared(&rig.process, &rig.process.context, &rig.step);
+        status = allow_shared(&rig);
         if (status == STATUS_OK)
             status = find(&rig, &answer.found[answer.count]);
         if (status == STATUS_OK)

@@ -173,6 +173,12 @@ static int number_from_environment(const char *name, int otherwise)
     return text ? (int)strtol(text, NULL, 10) : otherwise;
 }
 
+int process_shared_most(void)
+{
+    int capability = number_from_environment(CAPABILITY_VARIABLE, 90);
+    return 1024 * (capability >= 90 ? 227 : capability == 80 ? 163 : 99);
+}
+
 cuda_result cuDeviceGetAttribute(int *value, cuda_device_attribute attribute, cuda_device device)
 {
     cuda_result result = enter_device(ENTRY_device_get_attribute, value, device);
@@ -192,6 +198,7 @@ cuda_result cuDeviceGetAttribute(int *value, cuda_device_attribute attribute, cu
         {CUDA_ATTRIBUTE_PCI_DOMAIN_ID, 0},
         {CUDA_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, capability / 10},
         {CUDA_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, capability % 10},
+        {CUDA_ATTRIBUTE_SHARED_MEMORY_OPTIN, process_shared_most()},
         {CUDA_ATTRIBUTE_MPS_ENABLED, process.mps.fd >= 0},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)

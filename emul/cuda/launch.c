@@ -12,9 +12,8 @@
 
 #define THREADS_PER_BLOCK_MAX 1024
 
-/* Bytes of shared memory of a block: of any function, and of one that was allowed more. */
+/* Bytes of shared memory of a block, unless its function was allowed more. */
 #define SHARED_ALWAYS (48 * 1024)
-#define SHARED_MAX (227 * 1024)
 
 /* -- launches that are timed one by one -------------------------------------------------------- */
 
@@ -270,7 +269,7 @@ cuda_result cuFuncSetAttribute(cuda_function function, cuda_function_attribute a
         return CUDA_INVALID_HANDLE;
     if (attribute != CUDA_FUNCTION_DYNAMIC_SHARED)
         return CUDA_NOT_SUPPORTED;
-    if (value < 0 || value > SHARED_MAX)
+    if (value < 0 || value > process_shared_most())
         return CUDA_INVALID_VALUE;
     atomic_store(&function->shared_most, (uint32_t)value);
     return CUDA_SUCCESS_;

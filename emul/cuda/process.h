@@ -99,6 +99,10 @@ uint32_t process_queues(bool as_mps_client);
 /* Multiprocessors that this process may use, which are also its slots. */
 uint32_t process_multiprocessors(void);
 
+/* Bytes of shared memory that a block may be allowed, of the GPU's compute capability (device.c).
+ */
+int process_shared_most(void);
+
 /* Whether an effect of a real driver is there; see emul/model/effects.h. */
 static inline bool process_has(enum effect effect)
 {

@@ -46,7 +46,7 @@ struct campaign {
     uint64_t deadline_ns;  /* of all of it, see session_end_at(); 0: none. Set it before the session
                               is opened */
     json_t *calibrations;  /* an array of their records */
-    json_t *lengths;       /* see lengths_find(); NULL: none are known */
+    json_t *lengths;       /* of kernels, see lengths_find(); NULL: none are known */
     bool takes_any_rounds; /* a point of an earlier run is finished however few rounds it had */
     struct shard shard;
     uint32_t *owner; /* of each point the shard that measures it; NULL: all are this run's */
@@ -132,14 +132,13 @@ const char *campaign_point_line(const struct campaign *campaign, size_t index,
  * hour of measuring than after. Errors as of plugin_ask_all(). */
 enum status campaign_ask_plugins(struct campaign *campaign);
 
-/* Finds the work of the kernels and of the host in described workloads, as far as the opened results
- * do not hold it. Errors as of lengths_find(). */
+/* Finds out how long the kernels of described workloads take, as far as the opened results do not
+ * hold it. Errors as of lengths_find(). */
 enum status campaign_find_lengths(struct campaign *campaign);
 
 /*
  * Finds the amounts of work with which the kernels of the points take the time that they ask for
- * (wire/lengths.h), and what their steps "work" do in a millisecond (common/host_work.h), and fills
- * both in. Call it after the plan is made, before anything is measured;
+ * (wire/lengths.h), and fills them in. Call it after the plan is made, before anything is measured;
  * nothing else of ours may use the GPU meanwhile, and nothing is started where no kernel has a
  * duration. *lengths, an array as in the header record, holds what is known already; what is found
  * is added. The work is that of the first GPU; where points use others, too, how long it takes

@@ -6,7 +6,6 @@
 
 #include "common/child.h"
 #include "common/clock.h"
-#include "common/host_work.h"
 #include "common/json.h"
 #include "common/text.h"
 #include "orchestrator/campaign/internal.h"
@@ -14,50 +13,8 @@
 #include "wire/lengths.h"
 #include "wire/message.h"
 
-/* As a share: what is found is within LENGTH_TOLERANCE. */
+/* As a share: what is found is within LENGTH_TOLERANCE, and the shortest within this. */
 #define LENGTHS_DIFFER 0.05
-
-/* -- the host ---------------------------------------------------------------------------------- */
-
-static bool has_work(const struct mix_work *mix)
-{
-    for (unsigned s = 0; mix && s < WORKLOAD_STEPS; s++)
-        if (mix->steps[s].count > 0 && mix->steps[s].kind == STEP_WORK)
-            return true;
-    return false;
-}
-
-static uint64_t known_turns(const json_t *lengths)
-{
-    for (size_t i = 0; i < json_array_size(lengths); i++) {
-        const json_t *entry = json_array_get(lengths, i);
-        json_int_t turns = integer_at(entry, "turns_per_ms");
-        if (strcmp(text_at(entry, "bound"), "host") == 0 && turns > 0)
-            return (uint64_t)turns;
-    }
-    return 0;
-}
-
-/* One figure for all steps of the host: they must keep their proportions. */
-static enum status find_turns(struct point *points, size_t count, json_t *lengths)
-{
-    uint64_t turns = known_turns(lengths);
-    for (size_t p = 0; p < count; p++) {
-        if (!has_work(points[p].mix))
-            continue;
-        if (!turns) {
-            turns = host_work_turns_per_ms(NULL, 0);
-            json_t *entry =
-                json_pack("{s:s, s:I}", "bound", "host", "turns_per_ms", (json_int_t)turns);
-            if (!entry || json_array_append_new(lengths, entry) != 0)
-                return status_set(STATUS_MEMORY, "out of memory for the length of host work");
-        }
-        points[p].mix->turns_per_ms = turns;
-    }
-    return STATUS_OK;
-}
-
-/* -- kernels on the first GPU ------------------------------------------------------------------ */
 
 /* Kernels that have a duration, each once. */
 struct asked {
@@ -339,9 +296,7 @@ static enum status measure_others(struct session *session, const struct point *p
 enum status lengths_find(struct session *session, struct point *points, size_t count,
                          uint64_t timeout_ns, bool quiet, campaign_notify notify, json_t *lengths)
 {
-    enum status status = find_turns(points, count, lengths);
-    if (status == STATUS_OK)
-        status = find(session, points, count, timeout_ns, quiet, notify, lengths);
+    enum status status = find(session, points, count, timeout_ns, quiet, notify, lengths);
     if (status == STATUS_OK)
         status = measure_others(session, points, count, timeout_ns, notify, lengths);
     return status;

@@ -17,8 +17,9 @@ static const double near[MERGES + 1] = {DURATIONS_NEAR, DURATIONS_NEAR, 2, 2, 8,
                                         INFINITY,       INFINITY};
 static const double sizes_near[MERGES + 1] = {1, 1, 1, 2, 8, INFINITY, INFINITY};
 
-/* GPU threads and shared memory of a multiprocessor: of the GPUs that have least of it. */
+/* GPU threads, blocks and shared memory of a multiprocessor: of the GPUs that have least of it. */
 #define SM_THREADS 2048.0
+#define SM_BLOCKS 32.0
 #define SM_SHARED_LEAST (64 * 1024.0)
 
 /* A step before it is one of the grammar: sums over the steps that it stands for. */
@@ -144,7 +145,7 @@ uint64_t capture_rounded(double ns)
 static uint32_t shared_of(const struct run *run)
 {
     double shared = run->shared / run->count, threads = run->threads / run->count;
-    if (shared * SM_THREADS / fmax(threads, 1.0) < SM_SHARED_LEAST)
+    if (shared * fmin(SM_THREADS / fmax(threads, 1.0), SM_BLOCKS) < SM_SHARED_LEAST)
         return 0;
     return (uint32_t)whole_size(fmin(shared, WORKLOAD_SHARED_MOST));
 }
@@ -170,8 +171,9 @@ static struct workload_step step_of(const struct run *run, const struct capture_
 {
     struct workload_step step = {.kind = run->first.kind};
     if (run->host) {
+        double host_ns = fmin(run->host_ns, WORKLOAD_HOST_NS_MOST);
         step.kind = choice->busy ? STEP_WORK : STEP_THINK;
-        step.amount = capture_rounded(fmin(run->host_ns, WORKLOAD_HOST_NS_MOST));
+        step.amount = capture_rounded(choice->busy ? host_ns * choice->turns_per_ns : host_ns);
     } else if (is_kernel(run)) {
         step = kernel_of(run, choice);
     } else if (run->first.kind != STEP_SYNCHRONIZE) {

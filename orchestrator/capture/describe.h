@@ -23,6 +23,7 @@ struct capture_choice {
     const char *name;         /* of the workload */
     double host_scale;        /* of host times: what tracing itself took is not the program's */
     bool busy;                /* the host computes; it sleeps otherwise */
+    double turns_per_ns;      /* of its work (common/host_work.h) */
     uint64_t least_kernel_ns; /* what is shorter becomes as short a kernel as there is */
 };
 

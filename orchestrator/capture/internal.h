@@ -23,18 +23,20 @@ struct capture {
     struct round_limits limits;
     struct session session;
     size_t iterations, alike; /* recorded, and those of them that do the same */
-    double program_ns; /* of an iteration without tracing, to the begin of the next: median */
-    double crowd_ns;   /* the same in the fastest process of the crowd; 0: it was not measured */
-    bool undisturbed;  /* both times are without what else the machine's cores do */
-    double sleeps;     /* in it, of the threads that report iterations */
-    double cpu_ns;     /* of it, the threads that report iterations used a CPU, or could have */
-    bool busy;         /* in its own time the program's host computes; it sleeps otherwise */
-    json_t *lengths;   /* of the kernels of all workloads so far, see lengths_find() */
+    double program_ns;   /* of an iteration without tracing, to the begin of the next: median */
+    double crowd_ns;     /* the same in the fastest process of the crowd; 0: it was not measured */
+    double turns_per_ns; /* of host work, on a CPU with nothing beside it: the most that was seen */
+    double sleeps;       /* in it, of the threads that report iterations */
+    double cpu_ns;       /* of it, the threads that report iterations used a CPU, or could have */
+    bool busy;           /* in its own time the program's host computes; it sleeps otherwise */
+    json_t *lengths;     /* of the kernels of all workloads so far, see lengths_find() */
     struct trace_buffer buffer;
     struct timeline timeline; /* has the names of kernels */
     struct captured_iteration iteration;
     struct captured_workload workload;
-    double replay_ns; /* of an iteration of the workload, median; 0: it was not measured */
+    /* Of an iteration of the workload; 0: it was not measured. The median, less what the host's
+     * work took longer than on a CPU with nothing beside it; and as it was measured. */
+    double replay_ns, replay_measured_ns;
     double program_crowd_ips, replay_crowd_ips; /* of all processes; 0: not measured */
     double blocks_scale; /* blocks of the workload's kernels, by those of the program's */
 };

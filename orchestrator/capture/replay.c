@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clock.h"
+#include "common/host_work.h"
 #include "orchestrator/campaign/campaign.h"
 #include "orchestrator/console/report.h"
 #include "orchestrator/trace/run.h"
@@ -75,21 +77,34 @@ void replay_release(struct replay *replay)
     job_release(&replay->job);
 }
 
-/* What the host's steps took longer than they ask for: something else had a part of the core,
- * as on virtual machines for seconds. */
-static double held_up_ns(const struct workload *workload, const struct round_result *result)
+/* What a step of the host takes where nothing has a part of its core. */
+static double host_ns_of(const struct capture *capture, const struct workload_step *step)
 {
-    double asked_ns = 0.0;
-    double took_ns = histogram_quantile_ns(&result->latency, 0.5);
+    double ns = (double)step->amount * step->count;
+    return step->kind == STEP_WORK ? ns / capture->turns_per_ns : ns;
+}
+
+/* What the host's work took longer than that, as on virtual machines for seconds. */
+static double held_up_ns(const struct capture *capture, const struct round_result *result)
+{
+    const struct workload *workload = &capture->workload.workload;
+    double work_ns = 0.0, took_ns = histogram_quantile_ns(&result->latency, 0.5);
     const struct histogram *phases[] = {&result->phases.h2d, &result->phases.launch,
                                         &result->phases.sync, &result->phases.d2h};
     for (unsigned i = 0; i < workload->count; i++)
         if (workload->steps[i].kind == STEP_WORK)
-            asked_ns += (double)workload->steps[i].amount * workload->steps[i].count;
+            work_ns += host_ns_of(capture, &workload->steps[i]);
     for (size_t i = 0; i < sizeof phases / sizeof *phases; i++)
         if (phases[i]->count > 0)
             took_ns -= histogram_quantile_ns(phases[i], 0.5);
-    return asked_ns > 0.0 ? fmax(0.0, took_ns - asked_ns) : 0.0;
+    return work_ns > 0.0 ? fmax(0.0, took_ns - work_ns) : 0.0;
+}
+
+/* Other guests have cores for seconds: what was fastest until now is nearest to a CPU alone. */
+static void learn_turns(struct capture *capture)
+{
+    double found = (double)host_work_turns_per_ms(NULL, 0) / (double)NS_PER_MS;
+    capture->turns_per_ns = fmax(capture->turns_per_ns, found);
 }
 
 static enum status measure(struct capture *capture, struct replay *replay)
@@ -98,11 +113,11 @@ static enum status measure(struct capture *capture, struct replay *replay)
     struct point *point = &replay->plan.points[0];
     point->work.warmup_ns = capture->plan.points[0].work.warmup_ns;
     capture_announce(capture, "measuring the workload", 1);
+    learn_turns(capture);
     enum status status = trace_run(&capture->session, point, &capture->limits, &result);
     if (status == STATUS_OK) {
-        capture->replay_ns = histogram_quantile_ns(&result.latency, 0.5);
-        if (capture->undisturbed)
-            capture->replay_ns -= held_up_ns(&capture->workload.workload, &result);
+        capture->replay_measured_ns = histogram_quantile_ns(&result.latency, 0.5);
+        capture->replay_ns = capture->replay_measured_ns - held_up_ns(capture, &result);
     }
     round_result_release(&result);
     return status;
@@ -205,13 +220,14 @@ static bool is_host(const struct workload_step *step)
 }
 
 /* What can be made longer or shorter. */
-static double adjustable_ns(const struct workload *workload, bool host)
+static double adjustable_ns(const struct capture *capture, bool host)
 {
+    const struct workload *workload = &capture->workload.workload;
     double sum_ns = 0.0;
     for (unsigned i = 0; i < workload->count; i++) {
         const struct workload_step *step = &workload->steps[i];
         if (host && is_host(step))
-            sum_ns += (double)step->amount;
+            sum_ns += host_ns_of(capture, step);
         else if (!host && step->kind == STEP_COMPUTE)
             sum_ns += (double)step->asked_ns * step->count;
     }
@@ -231,20 +247,22 @@ static void scale(struct workload *workload, bool host, double by)
 
 /* Host time at the end of an iteration, after all that it gave the GPU: a copy to pageable memory
  * among copies to pinned memory, for example, keeps the host that long. */
-static void add_host(struct workload *workload, double ns, bool busy)
+static void add_host(struct capture *capture, double ns)
 {
+    struct workload *workload = &capture->workload.workload;
+    double amount = capture->busy ? ns * capture->turns_per_ns : ns;
     const struct workload_step wait = {.kind = STEP_SYNCHRONIZE, .count = 1};
-    struct workload_step host = {.kind = busy ? STEP_WORK : STEP_THINK, .count = 1};
+    struct workload_step host = {.kind = capture->busy ? STEP_WORK : STEP_THINK, .count = 1};
     struct workload_step *end = &workload->steps[workload->count];
     if (ns < HOST_LEAST_NS || workload->count + 2 > WORKLOAD_STEPS)
         return;
     if (workload->count >= 2 && is_host(end - 1) && end[-2].kind == STEP_SYNCHRONIZE) {
-        end[-1].amount = capture_rounded((double)end[-1].amount + ns);
+        end[-1].amount = capture_rounded((double)end[-1].amount + amount);
         return;
     }
     if (end[-1].kind != STEP_SYNCHRONIZE)
         *end++ = wait;
-    host.amount = capture_rounded(ns);
+    host.amount = capture_rounded(amount);
     *end++ = host;
     workload->count = (unsigned)(end - workload->steps);
 }
@@ -252,20 +270,20 @@ static void add_host(struct workload *workload, double ns, bool busy)
 /* Makes an iteration longer by so much, or shorter: in the host's times where the program's host
  * keeps the GPU waiting, else in the kernels. What one lacks for a longer one the other gives, and
  * what is missing even then is the host's; what is left of a shorter one is for the next time. */
-static void lengthen(struct workload *workload, double by_ns, bool host, bool busy)
+static void lengthen(struct capture *capture, double by_ns, bool host)
 {
     const bool shorter = by_ns < 0.0;
     for (int i = 0; i < 2 && by_ns != 0.0; i++, host = !host) {
-        double has_ns = adjustable_ns(workload, host);
+        double has_ns = adjustable_ns(capture, host);
         double to_ns = fmin(fmax(has_ns + by_ns, has_ns / FIT_MOST), has_ns * FIT_MOST);
         if (has_ns <= 0.0)
             continue;
-        scale(workload, host, to_ns / has_ns);
+        scale(&capture->workload.workload, host, to_ns / has_ns);
         if (shorter)
             return;
         by_ns -= to_ns - has_ns;
     }
-    add_host(workload, by_ns, busy);
+    add_host(capture, by_ns);
 }
 
 /* Other work on the machine makes one that is too long, not one that is too short. */
@@ -293,9 +311,9 @@ static enum status fit(struct capture *capture, double host_ns)
         if (!isfinite(off) || fabs(off) <= FITTED_REL)
             break;
         if (hidden && by_ns > 0.0)
-            add_host(&capture->workload.workload, by_ns, capture->busy);
+            add_host(capture, by_ns);
         else
-            lengthen(&capture->workload.workload, by_ns, host, capture->busy);
+            lengthen(capture, by_ns, host);
         status = measure_workload(capture, &best);
         bool refused = memcmp(&best, &capture->workload.workload, sizeof best) == 0;
         if (status == STATUS_OK && fabs(capture_difference(capture)) >= fabs(off)) {
@@ -399,10 +417,12 @@ static bool host_is_busy(const struct capture *capture)
 enum status capture_replay(struct capture *capture)
 {
     capture->busy = host_is_busy(capture);
+    learn_turns(capture);
     struct capture_choice choice = {
         .name = capture->name,
         .host_scale = host_scale(capture),
         .busy = capture->busy,
+        .turns_per_ns = capture->turns_per_ns,
     };
     double host_ns = choice.host_scale * captured_host_ns(&capture->iteration);
     for (;;) {

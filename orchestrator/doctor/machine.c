@@ -14,7 +14,7 @@
 #define GIB ((uint64_t)1 << 30)
 #define SHM_WANTED_BYTES (64 * MIB)
 
-/* A CPU that does less of what the fastest does shares its core with something. */
+/* A CPU that does less of what the fastest does is another kind, or shares its core. */
 #define SPEED_LEAST 0.8
 #define SLOW_LISTED 4
 
@@ -309,8 +309,9 @@ void doctor_check_speeds(struct doctor *doctor, const uint64_t *turns, unsigned 
         return;
     if (below > 0)
         doctor_report(doctor, FINDING_WARNING,
-                      "give each point several rounds (--rounds 5): who has a core changes within "
-                      "seconds; on a virtual machine ask for whole cores, else see what runs (top)",
+                      "'top' shows what else runs; on a virtual machine another guest may have the "
+                      "core's other hardware thread for seconds: ask for whole cores, or give "
+                      "--rounds 5; or they are slower cores",
                       "speed of the CPUs: %u of %u do less than %.0f%% of the fastest now: %s%s",
                       below, count, 100.0 * SPEED_LEAST, slow, below > SLOW_LISTED ? ", ..." : "");
     else

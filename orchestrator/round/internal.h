@@ -187,7 +187,7 @@ double round_fixed_ips(double iterations_each, const double *elapsed_s, unsigned
 /* Whether a point can be: STATUS_INFEASIBLE where a workload of a mix would be without workers. */
 enum status round_check_mix(const struct point *point);
 
-/* STATUS_UNSUPPORTED where the work of its kernels or of its host is not known. */
+/* STATUS_UNSUPPORTED where the lengths of its kernels are not known. */
 enum status round_check_lengths(const struct point *point);
 
 /* Gives each worker of a mix its workload: in the order of their numbers, as mix_next() deals. */

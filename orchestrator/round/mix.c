@@ -36,14 +36,11 @@ enum status round_check_lengths(const struct point *point)
     const struct mix_work *mix = point->mix;
     if (!is_described(point))
         return STATUS_OK;
-    for (unsigned i = 0; i < WORKLOAD_STEPS; i++) {
-        const struct workload_step *step = &mix->steps[i];
-        bool is_work = step->count > 0 && step->kind == STEP_WORK;
-        if ((step->asked_ns && !step->amount) || (is_work && !mix->turns_per_ms))
+    for (unsigned i = 0; i < WORKLOAD_STEPS; i++)
+        if (mix->steps[i].asked_ns && !mix->steps[i].amount)
             return status_set(STATUS_UNSUPPORTED,
-                              "the work of the steps of '%s' is not measured on this machine",
+                              "kernel lengths of '%s' are not measured on this GPU",
                               point_workload(point));
-    }
     return STATUS_OK;
 }
 

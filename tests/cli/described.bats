@@ -25,7 +25,7 @@ DETECT=("copy-in 64K" "kernel blocks=5 threads=64 duration=250us count=3" "copy-
 
 # lengths_are_right FILE COUNT: each kernel that was asked to take so long does, within 2%.
 lengths_are_right() {
-  jq -s -e --argjson count "$2" '.[0].steps | map(select(.bound != "host")) | length == $count and
+  jq -s -e --argjson count "$2" '.[0].steps | length == $count and
     all(.got_us / .asked_us | 0.98 < . and . < 1.02)' "$1" >/dev/null ||
     fail "not $2 kernels, each within 2%:" "$(head -1 "$1" | jq -c .steps)"
 }
@@ -203,18 +203,17 @@ END
   refused "'out.jsonl' holds another plan" "${measure[@]}" --resume
 }
 
-@test "what the host computes is measured once, and continues as it was found" {
-  job "work 1ms" "copy-in 64K"
-  local measure=("$MPSWEEP" sweep two.job "${BRIEF[@]}" -l "threads:1,2" -w detect -o out.jsonl)
-  expect 0 "${measure[@]}"
-  absent 'found the length' err
-  head -1 out.jsonl | jq -e '.steps | map(.bound) == ["host"] and .[0].turns_per_ms > 0'
-  # Fifty times as many turns show which ones are used.
-  head -1 out.jsonl | jq -c '.steps[0].turns_per_ms *= 50' >cut.jsonl
-  mv cut.jsonl out.jsonl
-  expect 0 "${measure[@]}" --resume
-  jq -s -e '[.[] | select(.type == "header") | .steps] | .[0] == .[1]' out.jsonl
-  points 'all(.latency_us.p50 > 10000)' out.jsonl
+@test "the shared memory of kernels is part of their length, and a GPU that has less refuses" {
+  job "copy-in 64K" "kernel blocks=5 threads=64 shared=100K duration=250us" "work 1000" "kernel shared=200K cycles=10"
+  local measure=("$MPSWEEP" sweep two.job "${BRIEF[@]}" -l "threads:2" -w detect,embed -q)
+  expect 0 "${measure[@]}" -o out.jsonl
+  head -1 out.jsonl | jq -e '.steps | map(.shared) == [102400]'
+  points 'all(measured)' out.jsonl
+  expect 0 env MPSWEEP_EMULATED_CAPABILITY=80 "${measure[@]}" -o small.jsonl
+  points 'map(.status) == ["infeasible", "ok"] and (.[0].error | test("up to 166912 bytes of shared memory"))' small.jsonl
+  MPSWEEP_EMULATED_CAPABILITY=89 refused \
+    "a kernel cannot be as long as 'kernel blocks=5 threads=64 shared=100K duration=250us' asks: a block has up to 101376 bytes of shared memory on this GPU, and not 102400" \
+    "${measure[@]}" -o none.jsonl
 }
 
 @test "each mistake in a description has its line" {
@@ -226,6 +225,8 @@ END
 copyin 4M               | unknown step 'copyin'; did you mean 'copy-in'\?$
 kernel duration=15      | '15' has no unit: duration takes a time from 1us to 1s, as in 15us$
 kernel thread=5         | unknown key 'thread' of kernel; did you mean 'threads'\?$
+kernel shared=228K duration=15us | '228K' is not a value of shared: it takes a size from 16 bytes to 227K, as in 48K$
+work 200us              | '200us' is not a value of work: it takes a number of turns, of about a nanosecond, from 1 to 10000000000$
 copy-out 1000           | '1000' is not a multiple of 16 bytes$
 copy-out                | 'copy-out' needs a size: step = copy-out 1M$
 think 0us               | '0us' is not a value of think: it takes a time from 1us to 10s, as in 200us$

@@ -3,7 +3,8 @@
 #include "common/clock.h"
 #include "common/host_work.h"
 
-#define BUSY_PART_NS (50 * NS_PER_US)
+/* Of a step of the host: nanoseconds, or turns, which take about as long. */
+#define PART (50 * NS_PER_US)
 
 /* What a block of any kernel may have; more must be asked for. */
 #define SHARED_ALWAYS (48 * 1024)
@@ -20,17 +21,21 @@ enum status described_allow_shared(const struct worker_process *process,
                                    const struct worker_context *context,
                                    const struct workload_step *step)
 {
+    const struct cuda_driver *driver = &process->driver;
+    int most;
     if (!workload_step_is_kernel(step) || step->shared <= SHARED_ALWAYS)
         return STATUS_OK;
-    if (process->driver.func_set_attribute(function_of(context, step), CUDA_FUNCTION_DYNAMIC_SHARED,
-                                           WORKLOAD_SHARED_MOST) == CUDA_SUCCESS_)
-        return STATUS_OK;
-    cuda_result result = process->driver.func_set_attribute(
-        function_of(context, step), CUDA_FUNCTION_DYNAMIC_SHARED, (int)step->shared);
-    return result == CUDA_INVALID_VALUE
-               ? status_set(STATUS_INFEASIBLE, "this GPU has no %u bytes of shared memory a block",
-                            step->shared)
-               : cuda_check(&process->driver, result, "cuFuncSetAttribute");
+    enum status status = CUDA_CALL(driver, device_get_attribute, &most,
+                                   CUDA_ATTRIBUTE_SHARED_MEMORY_OPTIN, process->device);
+    if (status != STATUS_OK)
+        return status;
+    if (step->shared > (uint32_t)most)
+        return status_set(STATUS_INFEASIBLE,
+                          "a block has up to %d bytes of shared memory on this GPU, and not %u",
+                          most, step->shared);
+    /* The most for all: the context's other steps and threads have the same function. */
+    return CUDA_CALL(driver, func_set_attribute, function_of(context, step),
+                     CUDA_FUNCTION_DYNAMIC_SHARED, most);
 }
 
 cuda_result described_launch(const struct worker_process *process,
@@ -159,15 +164,15 @@ static void wait_for_stream(struct described *described, struct engine_wait *wai
 static void compute_part(struct described *described, const struct workload_step *step,
                          struct engine_wait *wait)
 {
-    uint64_t left_ns = described->busy_ns ? described->busy_ns : step->amount, part_ns = left_ns;
-    if (described->shares_thread && part_ns > BUSY_PART_NS)
-        part_ns = BUSY_PART_NS;
+    uint64_t left = described->left ? described->left : step->amount, part = left;
+    if (described->shares_thread && part > PART)
+        part = PART;
     if (step->kind == STEP_WORK)
-        host_work(part_ns * described->turns_per_ms / NS_PER_MS);
+        host_work(part);
     else
-        clock_burn(part_ns);
-    described->busy_ns = left_ns - part_ns;
-    if (described->busy_ns == 0)
+        clock_burn(part);
+    described->left = left - part;
+    if (described->left == 0)
         return;
     described->next--;
     *wait = (struct engine_wait){.what = ENGINE_CLOCK};
@@ -210,7 +215,7 @@ static void begin(struct described *described, struct iteration_times *times)
 static enum status advance(void *work, struct iteration_times *times, struct engine_wait *wait)
 {
     struct described *described = work;
-    if (described->next == 0 && described->busy_ns == 0)
+    if (described->next == 0 && described->left == 0)
         begin(described, times);
     while (described->next < described->count) {
         const struct described_step *at = &described->steps[described->next];

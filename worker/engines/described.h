@@ -40,10 +40,9 @@ struct described {
     int *host_out; /* of all copies out, one behind the other */
     uint64_t in_bytes, out_bytes;
     unsigned serial;
-    unsigned next;         /* step of this iteration; 0: it begins */
-    bool pending;          /* there is work in the stream that was not waited for */
-    uint64_t turns_per_ms; /* of a step "work" */
-    uint64_t busy_ns;      /* left of a step of the host, of which a part is done at a time */
+    unsigned next; /* step of this iteration; 0: it begins */
+    bool pending;  /* there is work in the stream that was not waited for */
+    uint64_t left; /* of a step of the host, of which a part is done at a time */
     unsigned count;
     struct sampling sampling;
     unsigned sampled_from, sampled_to, launched; /* calls in this iteration */

@@ -114,7 +114,6 @@ enum status described_open(const struct worker_process *process,
     described->pinned = settings->memory == MEMORY_PINNED;
     described->sync_before_out =
         !described->pinned && !described->graphs && settings->sync == SYNC_STREAM;
-    described->turns_per_ms = settings->mix.turns_per_ms;
     described->count = workload->count;
     for (unsigned i = 0; i < described->count; i++)
         described->steps[i].step = settings->mix.steps[workload->first + i];

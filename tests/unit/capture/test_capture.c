@@ -164,7 +164,8 @@ static void test_one_outlier_changes_nothing(void **state)
 
 static struct captured_workload describe(const struct captured_iteration *one, bool busy)
 {
-    const struct capture_choice choice = {.name = "mine", .host_scale = 1.0, .busy = busy};
+    const struct capture_choice choice = {
+        .name = "mine", .host_scale = 1.0, .busy = busy, .turns_per_ns = 1.1};
     struct captured_workload out;
     assert_int_equal(capture_describe(one, &choice, &out), STATUS_OK);
     return out;
@@ -199,7 +200,7 @@ static void test_steps_of_the_grammar(void **state)
 {
     const double durations[] = {10, 10.5, 11, 40, 0.4, 30};
     static const char *const busy[] = {"kernel blocks=4 threads=64 duration=10.5us count=3",
-                                       "work 300us", "kernel blocks=4 threads=64 duration=40us",
+                                       "work 330000", "kernel blocks=4 threads=64 duration=40us",
                                        "kernel blocks=4 threads=64 cycles=1", "copy-out 1008"};
     static const char *const think[] = {"kernel blocks=4 threads=64 duration=10.5us count=3",
                                         "think 300us",

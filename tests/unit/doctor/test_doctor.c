@@ -482,7 +482,7 @@ static void speeds_are_judged(void **state)
     report_expect_parts(&report, 1, 0,
                         PARTS("warning  speed of the CPUs: 2 of 3 do less than 80% of the fastest "
                               "now: CPU 2 79%, CPU 4 50%\n",
-                              "-> give each point several rounds (--rounds 5)"));
+                              "-> 'top' shows what else runs; "));
     for (unsigned cpu = 5; cpu < 9; cpu++)
         turns[cpu] = 100;
     report_begin(&report);

@@ -59,7 +59,7 @@ static void steps_mean_what_they_say(void **state)
         {"synchronize", {STEP_SYNCHRONIZE, 1, 0, 0, 0, 0}, NULL},
         {"think 200us", {STEP_THINK, 1, 0, 0, 200000, 0}, NULL},
         {"busy 10s", {STEP_BUSY, 1, 0, 0, 10000000000, 0}, "busy 10000ms"},
-        {"work 50us", {STEP_WORK, 1, 0, 0, 50000, 0}, NULL},
+        {"work 50000", {STEP_WORK, 1, 0, 0, 50000, 0}, NULL},
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         char text[WORKLOAD_STEP_TEXT];

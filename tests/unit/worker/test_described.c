@@ -13,9 +13,6 @@
 #include "tests/unit/worker/fake_memory.h"
 #include "worker/engines/described.h"
 
-/* More than any CPU does: a step "work" lasts longer than it asks for. */
-#define TURNS_PER_MS (20 * NS_PER_MS)
-
 /* A letter for each call: i, o, d copies; c, m, w kernels; s synchronise; ( ) capture; g graph. */
 static struct {
     char calls[256];
@@ -83,6 +80,7 @@ static cuda_result fake_launch(cuda_function function, unsigned int grid_x, unsi
     saw.blocks = (int)grid_x;
     saw.threads = (int)block_x;
     saw.shared = (int)shared_bytes;
+    assert_true(shared_bytes <= 48 * 1024 || (int)shared_bytes <= saw.shared_allowed);
     if (which == &waiting) {
         saw.total = *(unsigned long long *)parameters[0];
         noted('w');
@@ -104,13 +102,19 @@ static cuda_result fake_launch(cuda_function function, unsigned int grid_x, unsi
 }
 
 /* A GPU whose blocks have up to 100 KiB. */
+static cuda_result fake_attribute(int *value, cuda_device_attribute attribute, cuda_device device)
+{
+    (void)device;
+    assert_int_equal(attribute, CUDA_ATTRIBUTE_SHARED_MEMORY_OPTIN);
+    *value = 100 * 1024;
+    return CUDA_SUCCESS_;
+}
+
 static cuda_result fake_set_attribute(cuda_function function, cuda_function_attribute attribute,
                                       int value)
 {
     assert_ptr_equal(function, (cuda_function)(void *)&streaming);
     assert_int_equal(attribute, CUDA_FUNCTION_DYNAMIC_SHARED);
-    if (value > 100 * 1024)
-        return CUDA_INVALID_VALUE;
     saw.shared_allowed = value;
     return CUDA_SUCCESS_;
 }
@@ -197,7 +201,6 @@ static void rig_new(const char *const *steps, uint32_t memory, uint32_t launch, 
     settings->memory = memory;
     settings->launch = launch;
     settings->mix.count = 2;
-    settings->mix.turns_per_ms = TURNS_PER_MS;
     settings->mix.workloads[0] = (struct mix_workload){.name = "other", .count = 1};
     settings->mix.workloads[1] = (struct mix_workload){
         .name = "detect", .first = 1, .count = workload.count, .check = check};
@@ -220,6 +223,7 @@ static void rig_new(const char *const *steps, uint32_t memory, uint32_t launch, 
         .stream_synchronize = fake_synchronize,
         .launch_kernel = fake_launch,
         .func_set_attribute = fake_set_attribute,
+        .device_get_attribute = fake_attribute,
         .stream_begin_capture = fake_begin,
         .stream_end_capture = fake_end,
         .graph_instantiate = fake_instantiate,
@@ -371,8 +375,8 @@ static void the_host_takes_its_time(void **state)
 {
     (void)state;
     struct iteration_times times;
-    rig_new(STEPS("copy-in 64K", "think 3ms", "busy 1ms", "work 1ms"), MEMORY_PINNED, LAUNCH_STREAM,
-            WORKLOAD_CHECK_POSSIBLE);
+    rig_new(STEPS("copy-in 64K", "think 3ms", "busy 2ms", "work 1000"), MEMORY_PINNED,
+            LAUNCH_STREAM, WORKLOAD_CHECK_POSSIBLE);
     assert_int_equal(run(&times), STATUS_OK);
     assert_true(times.end_ns - times.begin_ns >= 5 * NS_PER_MS);
     /* It is not a phase of the GPU. */
@@ -404,18 +408,22 @@ static void kernels_get_their_shared_memory(void **state)
     assert_int_equal(run(&times), STATUS_OK);
     assert_int_equal(saw.shared, 48 * 1024);
     assert_int_equal(saw.shared_allowed, 0);
-    rig_new(STEPS("kernel bytes=1M shared=96K"), MEMORY_PINNED, LAUNCH_STREAM,
-            WORKLOAD_CHECK_POSSIBLE);
+    /* Another step of fewer does not take it back. */
+    rig_new(STEPS("kernel bytes=1M shared=64K", "kernel bytes=1M shared=96K",
+                  "kernel bytes=1M shared=64K"),
+            MEMORY_PINNED, LAUNCH_STREAM, WORKLOAD_CHECK_POSSIBLE);
     assert_int_equal(run(&times), STATUS_OK);
-    assert_int_equal(saw.shared, 96 * 1024);
-    assert_in_range(saw.shared_allowed, 96 * 1024, 100 * 1024);
+    assert_int_equal(saw.shared, 64 * 1024);
+    assert_int_equal(saw.shared_allowed, 100 * 1024);
     described_engine.close(rig->work);
     rig->work = NULL;
     rig->header.settings.mix.steps[1].shared = 101 * 1024;
     assert_int_equal(
         described_engine.open(&rig->process, &rig->process.context, &rig->slot, &rig->work),
         STATUS_INFEASIBLE);
-    assert_string_equal(status_text(), "this GPU has no 103424 bytes of shared memory a block");
+    assert_string_equal(
+        status_text(),
+        "a block has up to 102400 bytes of shared memory on this GPU, and not 103424");
 }
 
 static void a_wrong_program_is_refused(void **state)
