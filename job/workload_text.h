@@ -25,13 +25,12 @@
 #define WORKLOAD_NAME_BYTES 32 /* with the NUL */
 #define WORKLOAD_STEP_TEXT 128
 
-/* What the grammar takes (docs/mpsweep-workload.5). */
+/* What the grammar takes (docs/mpsweep-workload.5). The most shared memory is that of a block of
+ * compute capability 9.0 to 10.3. */
 #define WORKLOAD_SIZE_MULTIPLE 16
 #define WORKLOAD_BLOCKS_MOST 1000000
 #define WORKLOAD_THREADS_MOST 1024
-#define WORKLOAD_SHARED_MOST                                                                       \
-    (227 * 1024) /* of compute capability 9.0 to 10.3; others have less                            \
-                  */
+#define WORKLOAD_SHARED_MOST (227 * 1024)
 #define WORKLOAD_KERNEL_NS_LEAST UINT64_C(1000)
 #define WORKLOAD_KERNEL_NS_MOST UINT64_C(1000000000)
 #define WORKLOAD_HOST_NS_MOST UINT64_C(10000000000)

@@ -4,7 +4,7 @@
 #include "common/host_work.h"
 
 /* Of a step of the host: nanoseconds, or turns, which take about as long. */
-#define PART (50 * NS_PER_US)
+#define HOST_PART (50 * NS_PER_US)
 
 /* What a block of any kernel may have; more must be asked for. */
 #define SHARED_ALWAYS (48 * 1024)
@@ -165,8 +165,8 @@ static void compute_part(struct described *described, const struct workload_step
                          struct engine_wait *wait)
 {
     uint64_t left = described->left ? described->left : step->amount, part = left;
-    if (described->shares_thread && part > PART)
-        part = PART;
+    if (described->shares_thread && part > HOST_PART)
+        part = HOST_PART;
     if (step->kind == STEP_WORK)
         host_work(part);
     else
