@@ -47,6 +47,8 @@ cli_tests = \
     tests/cli/fakes.bats \
     tests/cli/layers.bats \
     tests/cli/slurm.bats \
+    tests/cli/slurm_collect.bats \
+    tests/cli/publish.bats \
     tests/cli/partitions.bats \
     tests/cli/closing.bats \
     tests/cli/contexts.bats \

@@ -33,3 +33,6 @@ submit() { expect 0 "$MPSWEEP" slurm submit a.job --nodes 2 --dir run "$@"; }
 
 # task N: the batch script, as Slurm starts it.
 task() { env SLURM_ARRAY_TASK_ID="$1" SLURMD_NODENAME="node$1" sh run/shard.sbatch; }
+
+# task_line N STATE NODE LEFT REASON: a line of squeue.
+task_line() { printf '42|%s|%s|%s|2026-01-31T08:00:00|%s|%s\n' "$@"; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # mpsweep slurm, with programs in the place of Slurm's: what it makes, asks and prints. The real Slurm
-# is in slurm_cluster.bats.
+# is in slurm_cluster.bats; what is collected is in slurm_collect.bats.
 
 load helper
 load mps
@@ -243,9 +243,6 @@ FAKE
   jq -e '.submissions[0] | .array == "43" and .cluster == "far" and .merge == ""' run/run.json
 }
 
-# task_line N STATE NODE LEFT REASON: a line of squeue.
-task_line() { printf '42|%s|%s|%s|2026-01-31T08:00:00|%s|%s\n' "$@"; }
-
 @test "status: from the queue and from the files; the exit status shows whether anything is left" {
   slurm_is_faked
   a_job
@@ -453,106 +450,6 @@ expect_beside() {
   [ ! -e run ]
 }
 
-@test "collect: what is there is merged, with what is missing and how to continue" {
-  slurm_is_faked
-  a_job
-  submit -q
-  task_line 0 PENDING '' 2:00 Resources >squeue.out
-  expect 1 "$MPSWEEP" slurm collect run
-  grep -q "'$WORK/run' has no results yet: mpsweep slurm status" err
-  expect 0 task 1
-  { task_line 0 PENDING '' 2:00 Resources; task_line 1 COMPLETED n 0:00 None; } >squeue.out
-  expect 5 "$MPSWEEP" slurm collect run
-  grep -q 'shard 0 has no results: pending$' err
-  grep -q 'collect again when the jobs have ended' err
-  assert_whole run/all.jsonl
-  : >squeue.out
-  printf 'shard 0 on n, now\nmpsweep: there is no GPU\n' >run/log/shard-0.log
-  expect 2 "$MPSWEEP" slurm collect run -o some.jsonl
-  grep -q 'shard 0 has no results: there is no GPU$' err
-  grep -q "to continue what is left: mpsweep slurm submit --again '$WORK/run'" err
-  expect 1 "$MPSWEEP" slurm collect run -o some.jsonl
-  grep -q "'some.jsonl' exists: give another name$" err
-  expect 0 task 0
-  expect 0 "$MPSWEEP" slurm collect run
-  [ "$(jq -c 'select(.type == "point") | .id' run/all.jsonl | sort -n | tr '\n' ' ')" = '0 1 2 3 4 5 6 7 ' ]
-  expect 0 "$MPSWEEP" slurm collect run -f json
-  jq -s -e '.[0] | .type == "merge" and .missing_points == 0' out
-}
-
-@test "collect asks Slurm before it looks at files, and waits for nothing after the merging" {
-  slurm_is_faked
-  a_job
-  submit -q
-  expect 0 task 0
-  expect 0 task 1
-  mv run/shard-1.jsonl finished
-  # A job that ends while it is asked for.
-  cat >bin/squeue <<FAKE
-#!/bin/sh
-[ ! -e "$WORK/run/all.jsonl" ] || echo asked >>"$WORK/late"
-mv "$WORK/finished" "$WORK/run/shard-1.jsonl"
-echo '42|0|COMPLETED|a|N/A|0:00|None'
-echo '42|1|COMPLETED|b|N/A|0:00|None'
-FAKE
-  expect 0 "$MPSWEEP" slurm collect run
-  [ ! -e late ]
-  # A controller that does not answer holds up no user who does not want to wait.
-  printf '#!/bin/sh\necho $$ >"%s/asked"\nexec sleep 600\n' "$WORK" >bin/squeue
-  start "$MPSWEEP" slurm collect run
-  await $PATIENCE test -s asked
-  kill -INT "$PID"
-  finish
-  [ $STATUS -eq 130 ]
-  assert_complete run/all.jsonl 8 0
-}
-
-@test "shards of different plans: the odd one is named, and not taken" {
-  slurm_is_faked
-  a_job
-  expect 0 "$MPSWEEP" slurm submit a.job --nodes 3 --dir run -q
-  for i in 0 1 2; do expect 0 task $i; done
-  expect 0 "$MPSWEEP" sweep a.job --shard 1/3 --kernels 6 --quiet -o other.jsonl
-  mv other.jsonl run/shard-1.jsonl
-  expect 2 "$MPSWEEP" slurm status run
-  grep -qE '^ +1  broken .*shard-1.jsonl. has another plan \([0-9a-f:]+\) than the other shards' out
-  echo nonsense >run/shard-2.jsonl
-  expect 2 "$MPSWEEP" slurm status run
-  grep -qE "^ +2  broken .*shard-2.jsonl': the line at byte 0 is not a record" out
-  expect 2 "$MPSWEEP" slurm collect run
-  grep -q 'shard 1 is left out: .* has another plan' err
-  grep -q 'shard 2 is left out: ' err
-  expect 0 "$MPSWEEP" slurm submit --again run
-  grep -q 'there is nothing to submit: 1 shard is finished, 0 run or wait' out
-  grep -q 'shard 1 is not submitted: .* has another plan .*: move it away$' err
-  grep -q 'shard 2 is not submitted: ' err
-  jq -s -e '[.[] | select(.type == "point")] | length > 0' run/all.jsonl
-}
-
-# lies HOW: a sweep whose results must be published on a file system that lies.
-lies() {
-  rm -f x.part x.jsonl
-  expect "$2" env LD_PRELOAD="$MPSWEEP_BUILD_DIR/tests/fakes/lying_rename.so" \
-    ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0" \
-    MPSWEEP_LIE="$1" "$MPSWEEP" sweep "${TINY[@]}" -l threads:1-2 --quiet -o x.part --publish x.jsonl
-}
-
-@test "a file system that lies about a rename is found out, and what it did is what counts" {
-  lies nothing 1
-  says "'x.part' cannot be renamed to 'x.jsonl': the file system reported success, but did nothing; the file is under its old name"
-  assert_complete x.part 2 0
-  lies lost 1
-  says "cannot be renamed to 'x.jsonl': .*the file is under neither name"
-  lies cut 1
-  says "'x.jsonl' is not what 'x.part' was renamed to be \([0-9]+ bytes of [0-9]+\)"
-  lies both 1
-  says "'x.part' is still there after it was renamed to 'x.jsonl'"
-  # An answer that was lost: the second request finds nothing, and the first was carried out.
-  lies twice 0
-  assert_complete x.jsonl 2 0
-  [ ! -e x.part ]
-}
-
 @test "a file system without locks is none that is busy" {
   slurm_is_faked
   a_job
@@ -562,42 +459,4 @@ lies() {
   assert_complete x.jsonl 1 0
   expect 0 "${preload[@]}" "$MPSWEEP" slurm submit a.job --nodes 2 --dir run -q
   expect 0 "${preload[@]}" "$MPSWEEP" slurm submit --again run
-}
-
-@test "--publish: a file that took the place of the run's own is not published" {
-  start "$MPSWEEP" sweep "${TINY_ROUNDS[@]}" -l threads:1-3 --rounds 3 --quiet -o x.part --publish x.jsonl
-  await $PATIENCE test -s x.part
-  mv x.part x.aside
-  echo another >x.part
-  finish
-  [ $STATUS -eq 1 ]
-  grep -q "'x.part' is no longer the file that this run wrote: .* it is not published" err
-  [ ! -e x.jsonl ]
-  [ "$(cat x.part)" = another ]
-  points 'length == 3' x.aside
-}
-
-@test "--publish: not over what is there, not without a file, not while points are missing" {
-  refused 'publish needs --output FILE' "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 --publish x.jsonl
-  echo precious >x.jsonl
-  refused "'x.jsonl', the name to publish, exists" \
-    "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 -o x.part --publish x.jsonl
-  [ ! -e x.part ]
-  [ "$(cat x.jsonl)" = precious ]
-  # Found out before an hour's measurement, not after it.
-  refused "cannot write 'none/x.jsonl': No such file or directory" \
-    "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 -o x.part --publish none/x.jsonl
-  refused "'./z.jsonl' is the name that the file has until it is published: give another name" \
-    "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 -o z.jsonl --publish ./z.jsonl
-  refused "'/dev/null' cannot be renamed to 'y.jsonl': not a regular file" \
-    "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 -o /dev/null --publish y.jsonl
-  if [ -w /dev/shm ] && [ "$(stat -c %d /dev/shm)" != "$(stat -c %d .)" ]; then
-    refused "'x.part' cannot be renamed to '/dev/shm/.*': they are on different file systems" \
-      "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 -o x.part --publish "/dev/shm/mpsweep.$$.jsonl"
-  fi
-  [ ! -e x.part ]
-  # A point that failed has its record, and the file is as whole as it will be.
-  expect 2 env MPSWEEP_EMULATED_FAULT='cuLaunchKernel#3=error:719' "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 --quiet \
-    -o y.part --publish y.jsonl
-  assert_complete y.jsonl 1 2
 }
