@@ -96,7 +96,7 @@ static enum status run_plain(struct capture *capture)
     return status;
 }
 
-/* The median of the process whose is least. */
+/* The least of the processes' medians. */
 static double fastest_ns(const struct round_result *result, unsigned processes)
 {
     double least_us = (double)INFINITY;
@@ -212,7 +212,8 @@ static void print_alone(const struct capture *capture)
     printf("replay %.4g ms, program %.4g ms: %+.1f%%", capture->replay_ns / 1e6,
            capture->program_ns / 1e6, 100.0 * off);
     if (capture->replay_measured_ns > (1.0 + CAPTURE_ALIKE_REL) * capture->replay_ns)
-        printf(" (%.4g ms as measured: its core was shared)", capture->replay_measured_ns / 1e6);
+        printf(" (measured: %.4g ms, its host's work being slower than at best)",
+               capture->replay_measured_ns / 1e6);
     putchar('\n');
     if (fabs(off) > CAPTURE_ALIKE_REL)
         report_notice("warning: the workload's iterations are not as long as the program's: what "

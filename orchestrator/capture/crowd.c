@@ -15,9 +15,6 @@
  * noise, and something else than a share of the GPU keeps them apart. */
 #define HELPS_REL 0.5
 
-/* GPU threads that a multiprocessor has room for. */
-#define SM_THREADS 2048
-
 const char *capture_layouts(unsigned crowd, char out[CAPTURE_LAYOUTS_TEXT])
 {
     if (crowd)
@@ -45,7 +42,7 @@ enum status capture_measure_crowd(struct capture *capture, const struct point *p
 static double full_blocks(const struct capture *capture, const struct workload_step *step)
 {
     double sms = gpu_at(capture->session.gpus, 0)->sms;
-    return fmax(1.0, floor(sms * SM_THREADS / step->threads));
+    return fmax(1.0, floor(sms * CAPTURE_SM_THREADS / step->threads));
 }
 
 static void scale_blocks(const struct capture *capture, double by, struct workload *workload)

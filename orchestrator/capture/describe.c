@@ -17,8 +17,8 @@ static const double near[MERGES + 1] = {DURATIONS_NEAR, DURATIONS_NEAR, 2, 2, 8,
                                         INFINITY,       INFINITY};
 static const double sizes_near[MERGES + 1] = {1, 1, 1, 2, 8, INFINITY, INFINITY};
 
-/* GPU threads, blocks and shared memory of a multiprocessor: of the GPUs that have least of it. */
-#define SM_THREADS 2048.0
+/* Blocks that a multiprocessor has room for, and shared memory: of the GPUs that have least of it.
+ */
 #define SM_BLOCKS 32.0
 #define SM_SHARED_LEAST (64 * 1024.0)
 
@@ -145,7 +145,7 @@ uint64_t capture_rounded(double ns)
 static uint32_t shared_of(const struct run *run)
 {
     double shared = run->shared / run->count, threads = run->threads / run->count;
-    if (shared * fmin(SM_THREADS / fmax(threads, 1.0), SM_BLOCKS) < SM_SHARED_LEAST)
+    if (shared * fmin(CAPTURE_SM_THREADS / fmax(threads, 1.0), SM_BLOCKS) < SM_SHARED_LEAST)
         return 0;
     return (uint32_t)whole_size(fmin(shared, WORKLOAD_SHARED_MOST));
 }

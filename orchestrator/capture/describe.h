@@ -11,6 +11,9 @@
 
 #include "orchestrator/capture/iteration.h"
 
+/* GPU threads that a multiprocessor has room for. */
+#define CAPTURE_SM_THREADS 2048
+
 struct captured_workload {
     struct workload workload;
     bool graph;      /* its launch: most of the GPU's work came in graphs */
