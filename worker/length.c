@@ -9,6 +9,8 @@
 /* One disturbed measurement can mislead a search, so what is not found is searched for up to this
  * often. */
 #define SEARCHES 3
+/* From this search on, a coarse result is one: what two searches find was not disturbed. */
+#define COARSE_FROM 2
 
 /* Beyond what is known, the most by which an amount grows at once: the first amounts may have shown
  * next to nothing. */
@@ -122,16 +124,13 @@ enum status length_find(const struct length_search *search, struct length *out)
             return status;
         if (i == 0 || off(search, found.got_ns) < off(search, best.got_ns))
             best = found;
-        if (off(search, best.got_ns) <= LENGTH_TOLERANCE) {
+        double enough = i + 1 < COARSE_FROM ? LENGTH_TOLERANCE : LENGTH_COARSE_TOLERANCE;
+        if (off(search, best.got_ns) <= enough) {
             *out = best;
             return STATUS_OK;
         }
     }
     bool too_long = best.amount == search->least && best.got_ns > search->asked_ns;
-    if (too_long && off(search, best.got_ns) <= LENGTH_SHORTEST_TOLERANCE) {
-        *out = best;
-        return STATUS_OK;
-    }
     return status_set(STATUS_UNSUPPORTED,
                       too_long ? "the shortest takes %.3g us here"
                                : "the nearest that it comes to is %.3g us",

@@ -12,9 +12,10 @@
  */
 #define LENGTH_AIM 0.005
 #define LENGTH_TOLERANCE 0.02
-/* Where nothing is short enough, the shortest is accepted up to this: the shortest kernels of two
- * GPUs of one kind differ, and a workload that was recorded on one must run on the other. */
-#define LENGTH_SHORTEST_TOLERANCE 0.05
+/* Where no amount comes that near, the nearest is accepted up to this: a kernel of few GPU threads
+ * takes longer in steps, each a vector of all of them. And the shortest kernels of two GPUs of one
+ * kind differ, but a workload that was recorded on one must run on the other. */
+#define LENGTH_COARSE_TOLERANCE 0.05
 
 /* What an amount takes, nanoseconds. A larger one takes longer on the whole; the search tolerates
  * some noise. */

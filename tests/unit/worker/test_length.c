@@ -1,6 +1,7 @@
 /* How much a kernel must be given to take so long: GPUs of paper, on which a function gives the
  * time. */
 #include <setjmp.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,6 +16,7 @@
 struct paper {
     double floor_ns, slope_ns; /* of an empty kernel, and of each further unit */
     double bend, steep;        /* amount from which on each costs steep times more; 0: none */
+    double stairs_ns;          /* the time grows in steps of this; 0: it does not */
     double noise;              /* up to so much of a measurement more */
     uint64_t fails_at;         /* amount from which on it cannot be measured; 0: none */
     unsigned disturbed;        /* call that takes three times as long; 0: none */
@@ -35,6 +37,8 @@ static enum status measure(void *data, uint64_t amount, double *ns)
     *ns = paper->floor_ns + x * paper->slope_ns;
     if (paper->bend > 0.0 && x > paper->bend)
         *ns += paper->steep * (x - paper->bend) * paper->slope_ns;
+    if (paper->stairs_ns > 0.0)
+        *ns = paper->stairs_ns * ceil(*ns / paper->stairs_ns);
     if (paper->calls == paper->disturbed)
         *ns *= 3.0;
     *ns *= 1.0 + paper->noise * (double)(random_next(&paper->random) % 1000) / 1000.0;
@@ -118,6 +122,20 @@ static void what_is_too_short_is_said(void **state)
     assert_non_null(strstr(status_text(), "the nearest that it comes to is"));
 }
 
+/* Of one that moves data, or loads, by each of these. */
+static void between_steps_the_nearest_is_taken(void **state)
+{
+    (void)state;
+    struct paper paper = {.floor_ns = 900, .slope_ns = 0.003, .stairs_ns = 100, .noise = 0.002};
+    struct length length = {0};
+    assert_int_equal(find(&paper, 2040, 16, &length), STATUS_OK);
+    assert_true(length.got_ns >= 2000 && length.got_ns < 2010);
+    assert_true(paper.calls <= 60);
+    paper.stairs_ns = 300;
+    assert_int_equal(find(&paper, 2240, 16, &length), STATUS_UNSUPPORTED);
+    assert_non_null(strstr(status_text(), "the nearest that it comes to is 2.1"));
+}
+
 /* Whichever measurement it was. */
 static void a_disturbed_measurement_does_no_harm(void **state)
 {
@@ -157,6 +175,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lengths_are_found),
         cmocka_unit_test(what_is_too_short_is_said),
+        cmocka_unit_test(between_steps_the_nearest_is_taken),
         cmocka_unit_test(a_disturbed_measurement_does_no_harm),
         cmocka_unit_test(nothing_far_too_long_is_tried),
         cmocka_unit_test(errors_are_handed_on),
