@@ -62,7 +62,7 @@ static const struct {
     [KEY_DURATION] = {"duration", "a time from 1us to 1s, as in 15us"},
     [KEY_CYCLES] = {"cycles", "a number from 1 to 1000000000000"},
     [KEY_BYTES] = {"bytes", "a size from 16 bytes to 1024G, as in 32M"},
-    [KEY_BOUND] = {"bound", "compute or memory"},
+    [KEY_BOUND] = {"bound", "compute, cache or memory"},
 };
 
 /* The values of the keys of a step. */
@@ -203,6 +203,30 @@ static bool takes_key(const struct word *word, enum key key)
     return key == KEY_COUNT && word->operand == OPERAND_SIZE;
 }
 
+static const struct {
+    const char *name;
+    enum step_kind kind;
+} bounds[] = {{"compute", STEP_COMPUTE}, {"cache", STEP_CACHE}, {"memory", STEP_MEMORY}};
+#define BOUNDS (sizeof bounds / sizeof bounds[0])
+
+static bool parse_bound(const char *value, uint64_t *kind)
+{
+    for (size_t i = 0; i < BOUNDS; i++)
+        if (strcmp(bounds[i].name, value) == 0) {
+            *kind = bounds[i].kind;
+            return true;
+        }
+    return false;
+}
+
+const char *workload_bound_name(uint32_t kind)
+{
+    for (size_t i = 0; i < BOUNDS; i++)
+        if (bounds[i].kind == kind)
+            return bounds[i].name;
+    return "clock";
+}
+
 static enum status parse_key(const struct word *word, char *text, struct given *given)
 {
     char *value = strchr(text, '=');
@@ -234,8 +258,7 @@ static enum status parse_key(const struct word *word, char *text, struct given *
     bool valid;
     enum operand kind = OPERAND_NONE;
     if (key == KEY_BOUND) {
-        *number = strcmp(value, "memory") == 0;
-        valid = *number || strcmp(value, "compute") == 0;
+        valid = parse_bound(value, number);
     } else if (key == KEY_DURATION) {
         kind = OPERAND_TIME;
         valid = parse_time(value, WORKLOAD_KERNEL_NS_LEAST, WORKLOAD_KERNEL_NS_MOST, number);
@@ -252,7 +275,6 @@ static enum status parse_key(const struct word *word, char *text, struct given *
 
 static enum status make_kernel(const struct given *given, struct workload_step *step)
 {
-    bool memory = given->is[KEY_BOUND] && given->number[KEY_BOUND];
     unsigned lengths = given->is[KEY_DURATION] + given->is[KEY_CYCLES] + given->is[KEY_BYTES];
     if (lengths != 1)
         return status_set(STATUS_USAGE, "a kernel takes %s of duration=, cycles= and bytes=",
@@ -260,15 +282,16 @@ static enum status make_kernel(const struct given *given, struct workload_step *
     if (given->is[KEY_CYCLES] && given->is[KEY_BOUND])
         return status_set(STATUS_USAGE, "a kernel of cycles= is bound by the clock: leave bound= "
                                         "out");
-    if (given->is[KEY_BYTES] && given->is[KEY_BOUND] && !memory)
+    if (given->is[KEY_BYTES] && given->is[KEY_BOUND] && given->number[KEY_BOUND] != STEP_MEMORY)
         return status_set(STATUS_USAGE, "a kernel of bytes= is bound by memory: give duration= for "
                                         "one that is bound by computing");
     step->blocks = given->is[KEY_BLOCKS] ? (uint32_t)given->number[KEY_BLOCKS] : DEFAULT_BLOCKS;
     step->threads = given->is[KEY_THREADS] ? (uint32_t)given->number[KEY_THREADS] : DEFAULT_THREADS;
     step->shared = (uint32_t)given->number[KEY_SHARED];
-    step->kind = memory || given->is[KEY_BYTES] ? STEP_MEMORY : STEP_COMPUTE;
-    if (given->is[KEY_CYCLES])
-        step->kind = STEP_CYCLES;
+    step->kind = given->is[KEY_CYCLES]  ? STEP_CYCLES
+                 : given->is[KEY_BYTES] ? STEP_MEMORY
+                 : given->is[KEY_BOUND] ? (uint32_t)given->number[KEY_BOUND]
+                                        : STEP_COMPUTE;
     if (given->is[KEY_DURATION])
         step->asked_ns = given->number[KEY_DURATION];
     else
@@ -425,8 +448,9 @@ const char *workload_step_text(const struct workload_step *step, char out[WORKLO
         if (step->shared)
             text_append(&text, " shared=%s", size_text(step->shared, number));
         if (step->asked_ns)
-            text_append(&text, " duration=%s%s", time_text(step->asked_ns, number),
-                        step->kind == STEP_MEMORY ? " bound=memory" : "");
+            text_append(&text, " duration=%s%s%s", time_text(step->asked_ns, number),
+                        step->kind == STEP_COMPUTE ? "" : " bound=",
+                        step->kind == STEP_COMPUTE ? "" : workload_bound_name(step->kind));
         else if (step->kind == STEP_CYCLES)
             text_append(&text, " cycles=%llu", (unsigned long long)step->amount);
         else

@@ -5,7 +5,7 @@
  *   copy-out SIZE [count=N]        the GPU to host memory
  *   device-copy SIZE [count=N]     within the GPU's memory
  *   kernel [blocks=N] [threads=N] [shared=SIZE] [count=N] and one of
- *          duration=TIME [bound=compute|memory], cycles=N, bytes=SIZE
+ *          duration=TIME [bound=compute|cache|memory], cycles=N, bytes=SIZE
  *   synchronize                    wait until the GPU has done all before
  *   think TIME, busy TIME          the host sleeps, or uses that CPU time; the GPU goes on
  *   work TURNS                     the host does that many turns, of about a nanosecond each
@@ -41,6 +41,7 @@ enum step_kind {
     STEP_COPY_OUT,
     STEP_DEVICE_COPY,
     STEP_COMPUTE, /* kernels: bound by arithmetic, */
+    STEP_CACHE,   /* by the latency of the second-level cache, */
     STEP_MEMORY,  /* by the GPU's memory, */
     STEP_CYCLES,  /* and by the clock */
     STEP_SYNCHRONIZE,
@@ -55,8 +56,9 @@ struct workload_step {
     uint32_t count;           /* so often in a row */
     uint32_t blocks, threads; /* of a kernel: its grid, and GPU threads of a block */
     /* Bytes of a copy; bytes that a memory-bound kernel reads, and then writes; steps of the chain
-     * of a compute-bound one; GPU clock cycles; nanoseconds of the host, or turns of its work. 0
-     * where asked_ns is not and the GPU has not been asked yet what it takes. */
+     * of a compute-bound one, and of a cache-bound one, some of which are a load; GPU clock cycles;
+     * nanoseconds of the host, or turns of its work. 0 where asked_ns is not and the GPU has not
+     * been asked yet what it takes. */
     uint64_t amount;
     uint64_t asked_ns; /* how long one such kernel is to take, 0: the amount was given */
     uint32_t shared;   /* of a kernel: bytes of shared memory of a block */
@@ -85,6 +87,9 @@ enum status workload_set_check(struct workload *workload, const char *text);
 
 /* Whether all steps together make sense. */
 enum status workload_end(const struct workload *workload);
+
+/* What a kernel of a duration is bound by, as bound=. */
+const char *workload_bound_name(uint32_t kind);
 
 /* The step as one would write it; defaults are left out. Returns out. */
 const char *workload_step_text(const struct workload_step *step, char out[WORKLOAD_STEP_TEXT]);

@@ -19,12 +19,13 @@ bool workload_step_is_host(const struct workload_step *step)
 
 bool workload_step_is_kernel(const struct workload_step *step)
 {
-    return step->kind == STEP_COMPUTE || step->kind == STEP_MEMORY || step->kind == STEP_CYCLES;
+    return step->kind == STEP_COMPUTE || step->kind == STEP_CACHE || step->kind == STEP_MEMORY ||
+           step->kind == STEP_CYCLES;
 }
 
 uint64_t workload_worked_bytes(const struct workload_step *step)
 {
-    if (step->kind == STEP_COMPUTE)
+    if (step->kind == STEP_COMPUTE || step->kind == STEP_CACHE)
         return least((uint64_t)step->blocks * step->threads * WORK_VECTOR_BYTES, COMPUTE_BYTES);
     /* Where the amount is still to be found it is at least a vector. */
     if (step->kind == STEP_MEMORY)
@@ -44,6 +45,7 @@ void workload_trace_step(struct workload_trace *trace, const struct workload_ste
         trace->side ^= 1;
         break;
     case STEP_COMPUTE:
+    case STEP_CACHE:
     case STEP_MEMORY:
         trace->known_bytes = least(trace->known_bytes, workload_worked_bytes(step));
         trace->added++;

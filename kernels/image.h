@@ -10,6 +10,8 @@
  *   mpsweep_add_constant(const int *source, int *destination, int value, int elements, int spin)
  *   mpsweep_delay(unsigned long long cycles)
  *   mpsweep_compute(const int *source, int *destination, int value, int elements, int steps)
+ *   mpsweep_load(const int *source, int *destination, int value, int elements, int steps,
+ *                const int4 *set, unsigned vectors)
  *   mpsweep_stream(const int *source, int *destination, int value, unsigned long long vectors,
  *                  unsigned long long total)
  *   mpsweep_empty(void)
@@ -26,6 +28,7 @@
 #define KERNELS_ADD_CONSTANT "mpsweep_add_constant"
 #define KERNELS_DELAY "mpsweep_delay"
 #define KERNELS_COMPUTE "mpsweep_compute"
+#define KERNELS_LOAD "mpsweep_load"
 #define KERNELS_STREAM "mpsweep_stream"
 #define KERNELS_EMPTY "mpsweep_empty"
 #define KERNELS_LOCATE "mpsweep_locate"

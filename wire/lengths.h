@@ -1,7 +1,8 @@
 /*
  * What kernels must be given to take as long as they are asked to, on this GPU:
  *
- *     mpsweep-worker --lengths UUID,KIND:BLOCKS:THREADS:SHARED:NANOSECONDS[:AMOUNT],... [--driver FILE]
+ *     mpsweep-worker --lengths UUID,KIND:BLOCKS:THREADS:SHARED:NANOSECONDS[:AMOUNT],...
+ *                    [--driver FILE]
  *
  * takes device 0 of those that the environment shows, which must be UUID and no MPS client,
  * measures with events, alone, and writes one struct worker_lengths to standard output. KIND is
@@ -17,7 +18,7 @@
 #include "job/workload_text.h"
 
 #define WORKER_LENGTHS_MAGIC UINT64_C(0xb16c656e67746873)
-#define WORKER_LENGTHS_VERSION 2
+#define WORKER_LENGTHS_VERSION 3
 #define WORKER_LENGTHS_MOST 64
 #define WORKER_LENGTHS_TEXT 4096 /* of all kernels in the argument */
 

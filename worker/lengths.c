@@ -33,6 +33,7 @@ struct rig {
     cuda_event begin, end;
     cuda_device_pointer sides[2];
     uint64_t side_bytes;
+    struct described_set set;
     struct workload_step step;
     bool warm;
 };
@@ -64,7 +65,8 @@ static enum status make_graph(struct rig *rig, unsigned kernels, struct worker_g
     for (unsigned i = 0; i < kernels && status == STATUS_OK; i++)
         status = cuda_check(&rig->process.driver,
                             described_launch(&rig->process, &rig->process.context, rig->stream,
-                                             &rig->step, rig->sides[i % 2], rig->sides[1 - i % 2]),
+                                             &rig->step, &rig->set, rig->sides[i % 2],
+                                             rig->sides[1 - i % 2]),
                             "cuLaunchKernel");
     return worker_graph_end(&rig->process, rig->stream, status, graph);
 }
@@ -158,7 +160,8 @@ static bool next_step(const char **text, struct workload_step *out)
     int length = 0, more = 0;
     if (sscanf(*text, ",%u:%u:%u:%u:%llu%n", &kind, &blocks, &threads, &shared, &asked, &length) !=
             5 ||
-        (kind != STEP_COMPUTE && kind != STEP_MEMORY) || asked == 0 || threads == 0 || blocks == 0)
+        (kind != STEP_COMPUTE && kind != STEP_CACHE && kind != STEP_MEMORY) || asked == 0 ||
+        threads == 0 || blocks == 0)
         return false;
     *text += length;
     if (**text == ':' && (sscanf(*text, ":%llu%n", &amount, &more) != 1 || amount == 0))
@@ -202,6 +205,8 @@ static void close_rig(struct rig *rig)
     for (int i = 0; i < 2; i++)
         if (rig->sides[i])
             driver->mem_free(rig->sides[i]);
+    if (rig->set.memory)
+        driver->mem_free(rig->set.memory);
     if (rig->begin)
         driver->event_destroy(rig->begin);
     if (rig->end)
@@ -226,6 +231,8 @@ int worker_lengths_run(const char *asked, const char *driver_path)
             return EXIT_BAD_CALL;
         }
         status = allow_shared(&rig);
+        if (status == STATUS_OK)
+            status = described_set_open(&rig.process, &rig.step, &rig.set);
         if (status == STATUS_OK)
             status = find(&rig, &answer.found[answer.count]);
         if (status == STATUS_OK)

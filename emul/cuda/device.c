@@ -8,6 +8,8 @@
 #include "emul/model/device_names.h"
 
 #define DEVICE_CLOCK_KHZ 1000000
+/* Small: each worker has half of it where its kernels load from it. */
+#define DEVICE_L2_BYTES (4 << 20)
 #define DRIVER_VERSION 13000
 
 /* For tests of what refuses a GPU: compute capability times ten, and CUDA_COMPUTE_MODE_... */
@@ -199,6 +201,7 @@ cuda_result cuDeviceGetAttribute(int *value, cuda_device_attribute attribute, cu
         {CUDA_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, capability / 10},
         {CUDA_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, capability % 10},
         {CUDA_ATTRIBUTE_SHARED_MEMORY_OPTIN, process_shared_most()},
+        {CUDA_ATTRIBUTE_L2_CACHE_BYTES, DEVICE_L2_BYTES},
         {CUDA_ATTRIBUTE_MPS_ENABLED, process.mps.fd >= 0},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)

@@ -12,6 +12,7 @@ static const char *const kernel_names[KERNEL_COUNT] = {
     [KERNEL_ADD_CONSTANT] = "mpsweep_add_constant",
     [KERNEL_DELAY] = "mpsweep_delay",
     [KERNEL_COMPUTE] = "mpsweep_compute",
+    [KERNEL_LOAD] = "mpsweep_load",
     [KERNEL_STREAM] = "mpsweep_stream",
     [KERNEL_EMPTY] = "mpsweep_empty",
     [KERNEL_HOLD] = "mpsweep_hold",
@@ -47,6 +48,8 @@ unsigned kernel_arguments(enum kernel kernel)
     case KERNEL_HOLD:
     case KERNEL_LOCATE:
         return 3;
+    case KERNEL_LOAD:
+        return 7;
     default:
         return 5;
     }
@@ -104,7 +107,7 @@ struct model_work kernel_cost(const struct model_machine *machine, const struct 
         return model_memory_kernel(machine, machine->slots * MODEL_SLOT_BLOCKS, 1,
                                    2 * call->arguments.copy.bytes, in_graph);
     int spin = call->arguments.add_constant.spin, elements = call->arguments.add_constant.elements;
-    if (call->kernel == KERNEL_COMPUTE)
+    if (call->kernel == KERNEL_COMPUTE || call->kernel == KERNEL_LOAD)
         return model_kernel(machine, call->blocks, call->threads, spin > 0 ? (uint64_t)spin : 0, 0,
                             in_graph);
     /* A block whose threads all get no vector ends at once, as on a GPU. */

@@ -13,6 +13,8 @@ enum kernel {
     KERNEL_DELAY,        /* mpsweep_delay(unsigned long long cycles), of a clock of 1 GHz */
     KERNEL_COMPUTE,      /* mpsweep_compute(const int *source, int *destination, int value,
                             int elements, int steps) */
+    KERNEL_LOAD,         /* mpsweep_load(const int *source, int *destination, int value,
+                            int elements, int steps, const int4 *set, unsigned vectors) */
     KERNEL_STREAM,       /* mpsweep_stream(const int *source, int *destination, int value,
                             unsigned long long vectors, unsigned long long total) */
     KERNEL_EMPTY,        /* mpsweep_empty(void) */
@@ -34,7 +36,7 @@ struct kernel_call {
             const int *source;
             int *destination;
             int value, elements, spin;
-        } add_constant; /* and compute */
+        } add_constant; /* and compute, and load, whose set makes no difference here */
         struct {
             const int *source;
             int *destination;

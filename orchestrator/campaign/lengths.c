@@ -13,7 +13,7 @@
 #include "wire/lengths.h"
 #include "wire/message.h"
 
-/* As a share: what is found is within LENGTH_TOLERANCE, and the shortest within this. */
+/* As a share: what is found is within LENGTH_TOLERANCE, and one that is coarse within this. */
 #define LENGTHS_DIFFER 0.05
 
 /* Kernels that have a duration, each once. */
@@ -52,12 +52,12 @@ static bool entry_tells(const json_t *entry, const struct workload_step *step, u
     const char *bound = text_at(entry, "bound");
     json_int_t found = integer_at(entry, amount_name(step));
     double asked_us = json_number_value(json_object_get(entry, "asked_us"));
-    if (strcmp(bound, step->kind == STEP_MEMORY ? "memory" : "compute") != 0 ||
+    if (strcmp(bound, workload_bound_name(step->kind)) != 0 ||
         integer_at(entry, "blocks") != (json_int_t)step->blocks ||
         integer_at(entry, "threads") != (json_int_t)step->threads ||
         integer_at(entry, "shared") != (json_int_t)step->shared ||
         fabs(asked_us * 1e3 - (double)step->asked_ns) > 0.5 || found <= 0 ||
-        (step->kind == STEP_COMPUTE && found > INT32_MAX))
+        (step->kind != STEP_MEMORY && found > INT32_MAX))
         return false;
     *amount = (uint64_t)found;
     return true;
@@ -92,11 +92,11 @@ static enum status add_found(const struct asked *asked, const struct worker_leng
 {
     for (unsigned i = 0; i < answer->count; i++) {
         const struct workload_step *step = &asked->steps[i];
-        json_t *entry = json_pack(
-            "{s:s, s:i, s:i, s:f, s:f, s:I}", "bound",
-            step->kind == STEP_MEMORY ? "memory" : "compute", "blocks", (int)step->blocks,
-            "threads", (int)step->threads, "asked_us", (double)step->asked_ns / 1e3, "got_us",
-            answer->found[i].got_ns / 1e3, amount_name(step), (json_int_t)answer->found[i].amount);
+        json_t *entry =
+            json_pack("{s:s, s:i, s:i, s:f, s:f, s:I}", "bound", workload_bound_name(step->kind),
+                      "blocks", (int)step->blocks, "threads", (int)step->threads, "asked_us",
+                      (double)step->asked_ns / 1e3, "got_us", answer->found[i].got_ns / 1e3,
+                      amount_name(step), (json_int_t)answer->found[i].amount);
         if (step->shared)
             json_object_set_new(entry, "shared", json_integer(step->shared));
         if (!entry || json_array_append_new(lengths, entry) != 0)

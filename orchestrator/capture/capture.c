@@ -282,7 +282,7 @@ int capture_command(const struct invocation *invocation)
                               .job = &job,
                               .lengths = json_array(),
                               .buffer = TRACE_BUFFER_EMPTY,
-                              .blocks_scale = 1.0};
+                              .share.scale = 1.0};
     const struct session_request request = {.device = options_text(capture.options, OPTION_DEVICE)};
     int result = EXIT_BAD_SETUP;
     capture.iterations = (size_t)options_integer(capture.options, OPTION_RECORD_ITERATIONS);

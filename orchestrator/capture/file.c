@@ -33,16 +33,17 @@ bool capture_has_kernels(const struct capture *capture)
 
 const char *capture_blocks(const struct capture *capture, char out[CAPTURE_BLOCKS_TEXT])
 {
-    double scale = capture->blocks_scale;
+    const char *bound = capture->share.cached ? ", bound by the cache" : "";
+    double scale = capture->share.scale;
     if (scale == 1.0)
-        snprintf(out, CAPTURE_BLOCKS_TEXT, "the program's blocks");
+        snprintf(out, CAPTURE_BLOCKS_TEXT, "the program's blocks%s", bound);
     else
-        snprintf(out, CAPTURE_BLOCKS_TEXT, "%.*f times the program's blocks",
+        snprintf(out, CAPTURE_BLOCKS_TEXT, "%.*f times the program's blocks%s",
                  scale < 0.1     ? 3
                  : scale < 10.0  ? 2
                  : scale < 100.0 ? 1
                                  : 0,
-                 scale);
+                 scale, bound);
     return out;
 }
 
@@ -51,8 +52,8 @@ static void put_crowd(FILE *out, const struct capture *capture)
     double off = capture_crowd_difference(capture);
     if (!isfinite(off)) {
         if (capture_has_kernels(capture))
-            fputs("# Kernels of a duration compute, whatever the program's did: bound=memory is "
-                  "yours to add.\n",
+            fputs("# Kernels of a duration compute, whatever the program's did: bound=cache and "
+                  "bound=memory\n# are yours to add.\n",
                   out);
         return;
     }
@@ -62,12 +63,13 @@ static void put_crowd(FILE *out, const struct capture *capture)
             capture->crowd, text_number(capture->program_crowd_ips, program, sizeof program),
             text_number(capture->replay_crowd_ips, replay, sizeof replay), 100.0 * off);
     if (capture_has_kernels(capture))
-        fprintf(out, "# Its kernels have %s, %s. All of them compute.\n",
-                capture_blocks(capture, blocks),
-                fabs(off) <= CAPTURE_ALIKE_REL
-                    ? "so that they leave other processes as\n# much of the GPU as the program's do"
-                    : "and other numbers did not bring it\n"
-                      "# nearer to the program: the difference may be on the host");
+        fprintf(
+            out, "# Its kernels have %s%s,\n# %s.\n", capture_blocks(capture, blocks),
+            capture->share.cached ? "" : ", and compute",
+            fabs(off) <= CAPTURE_ALIKE_REL
+                ? "so that they leave other processes as much of the GPU as the program's do"
+                : "and others did not bring it nearer to the program: the difference may be on\n"
+                  "# the host");
 }
 
 static void put_head(FILE *out, const struct capture *capture)

@@ -7,6 +7,7 @@
 #include <jansson.h>
 
 #include "orchestrator/capture/describe.h"
+#include "orchestrator/capture/share.h"
 #include "orchestrator/plan/plan.h"
 #include "orchestrator/round/round.h"
 #include "orchestrator/session/session.h"
@@ -38,7 +39,7 @@ struct capture {
      * work took longer than on a CPU with nothing beside it; and as it was measured. */
     double replay_ns, replay_measured_ns;
     double program_crowd_ips, replay_crowd_ips; /* of all processes; 0: not measured */
-    double blocks_scale; /* blocks of the workload's kernels, by those of the program's */
+    struct share share; /* what its kernels leave of the GPU to those of other processes */
 };
 
 /* What is measured, as --layout: a process alone, and a crowd where there is one. Returns out. */
@@ -62,7 +63,7 @@ enum status capture_measure_crowd(struct capture *capture, const struct point *p
                                   struct round_result *out);
 
 /* Finds the number of blocks with which the workload, as it is now, does as much with the crowd as
- * the program did. Sets blocks_scale and the workload's blocks. */
+ * the program did, and what kernels must be bound by. Sets share, and the workload's kernels. */
 enum status capture_fit_crowd(struct capture *capture);
 
 /* Makes the workload of the iteration, and measures it. Kernels that are shorter than one of a
@@ -80,8 +81,8 @@ void capture_name_after(char *const *command, char name[WORKLOAD_NAME_BYTES]);
 /* Whether the workload has any: a program may only copy. */
 bool capture_has_kernels(const struct capture *capture);
 
-/* "3.25 times the program's blocks". Returns out. */
-#define CAPTURE_BLOCKS_TEXT 48
+/* "3.25 times the program's blocks, bound by the cache". Returns out. */
+#define CAPTURE_BLOCKS_TEXT 64
 const char *capture_blocks(const struct capture *capture, char out[CAPTURE_BLOCKS_TEXT]);
 
 /* Writes the job file, which appears whole or not at all, and replaces none. */

@@ -228,7 +228,7 @@ static double adjustable_ns(const struct capture *capture, bool host)
         const struct workload_step *step = &workload->steps[i];
         if (host && is_host(step))
             sum_ns += host_ns_of(capture, step);
-        else if (!host && step->kind == STEP_COMPUTE)
+        else if (!host)
             sum_ns += (double)step->asked_ns * step->count;
     }
     return sum_ns;
@@ -240,7 +240,7 @@ static void scale(struct workload *workload, bool host, double by)
         struct workload_step *step = &workload->steps[i];
         if (host && is_host(step))
             step->amount = capture_rounded(fmax(1.0, (double)step->amount * by));
-        else if (!host && step->kind == STEP_COMPUTE)
+        else if (!host)
             step->asked_ns = capture_rounded((double)step->asked_ns * by);
     }
 }

@@ -1,7 +1,6 @@
 #include "orchestrator/capture/share.h"
 
 #include <math.h>
-#include <stdbool.h>
 
 /* How near to either end of what is left a line between the ends may lead. */
 #define INSIDE 0.15
@@ -20,22 +19,34 @@ static double between(const struct end *from, const struct end *to)
     return from->scale + share * (to->scale - from->scale);
 }
 
-enum status share_find(const struct share_search *search, struct share *out)
+/* How far it is from doing as much. */
+static double off(const struct share *share)
 {
-    struct share best = {.scale = 1.0};
-    enum status status = search->measure(search->data, 1.0, &best.ratio);
+    return fabs(log(share->ratio));
+}
+
+static bool is_near(const struct share_search *search, const struct share *share)
+{
+    return fabs(share->ratio - 1.0) <= search->near_rel;
+}
+
+/* The nearest of one kind. */
+static enum status find(const struct share_search *search, bool cached, struct share *out)
+{
+    struct share best = {.cached = cached, .scale = 1.0};
+    enum status status = search->measure(search->data, &best);
     if (status != STATUS_OK)
         return status;
     double beyond = log(best.ratio > 1.0 ? search->most : search->least);
     /* The answer lies from `from`, where the ratio is on the side that it has at 1, to `to`. */
     struct end from = {.ratio = log(best.ratio), .known = true}, to = {.scale = beyond};
     const bool above = from.ratio > 0.0;
-    for (unsigned i = 1; i < search->tries && fabs(best.ratio - 1.0) > search->near_rel; i++) {
+    for (unsigned i = 1; i < search->tries && !is_near(search, &best); i++) {
         struct end at = {.scale = between(&from, &to), .known = true};
-        struct share now = {.scale = exp(at.scale)};
+        struct share now = {.cached = cached, .scale = exp(at.scale)};
         if (fabs(to.scale - from.scale) < 1e-3)
             break;
-        status = search->measure(search->data, now.scale, &now.ratio);
+        status = search->measure(search->data, &now);
         if (status == STATUS_UNSUPPORTED) {
             to = (struct end){.scale = at.scale};
             continue;
@@ -43,7 +54,7 @@ enum status share_find(const struct share_search *search, struct share *out)
         if (status != STATUS_OK)
             return status;
         at.ratio = log(now.ratio);
-        if (fabs(at.ratio) < fabs(log(best.ratio)))
+        if (off(&now) < off(&best))
             best = now;
         if ((at.ratio > 0.0) == above)
             from = at;
@@ -52,4 +63,18 @@ enum status share_find(const struct share_search *search, struct share *out)
     }
     *out = best;
     return STATUS_OK;
+}
+
+enum status share_find(const struct share_search *search, struct share *out)
+{
+    struct share loads;
+    enum status status = find(search, false, out);
+    if (status != STATUS_OK || is_near(search, out))
+        return status;
+    status = find(search, true, &loads);
+    if (status == STATUS_UNSUPPORTED)
+        return STATUS_OK;
+    if (status == STATUS_OK && off(&loads) <= (1.0 - SHARE_HELPS_REL) * off(out))
+        *out = loads;
+    return status;
 }

@@ -84,6 +84,7 @@ lengths_are_right() {
 
 @test "graphs are cut at steps of the host, and all ways give the same results" {
   job "copy-in 64K" "kernel blocks=5 threads=64 duration=250us count=3" "device-copy 64K" synchronize \
+    "kernel blocks=5 threads=64 duration=250us bound=cache" \
     "think 50us" "kernel cycles=2000 count=2" "busy 50us" "kernel blocks=5 threads=64 bytes=64K" \
     "copy-out 16K count=2"
   expect 0 "$MPSWEEP" sweep two.job "${BRIEF[@]}" -l threads:2 -w detect --launch stream,graph \

@@ -204,6 +204,18 @@ JOB
     .throughput_ips > 0 and (.workloads | all(.checked)))' mix.jsonl
 }
 
+@test "described workloads: the cache holds the working set of one process, and not of two" {
+  real
+  local kernels="blocks=39 threads=184 duration=3us count=1000"
+  printf '%s\n' "[workload loads]" "step = kernel $kernels bound=cache" \
+    "[workload computes]" "step = kernel $kernels" >two.job
+  expect 0 "$MPSWEEP" sweep two.job "${QUICK[@]}" -l processes+mps:1,2 --launch graph \
+    -w loads,computes -q -o two.jsonl
+  points 'length == 4 and all(.throughput_ips > 0) and
+    ([.[] | select(.workload == "loads").throughput_ips] | .[1] / .[0]) <
+    0.9 * ([.[] | select(.workload == "computes").throughput_ips] | .[1] / .[0])' two.jsonl
+}
+
 @test "an open loop far below what can be served: all is served, and hardly anything waits" {
   real
   sweep_points 'length == 1 and all(.status == "ok" and (.rate.saturated | not) and

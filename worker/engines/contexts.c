@@ -24,11 +24,9 @@ enum status worker_context_load(const struct cuda_driver *driver, struct worker_
         cuda_function *function;
         const char *name;
     } entries[] = {
-        {&context->add_constant, KERNELS_ADD_CONSTANT},
-        {&context->delay, KERNELS_DELAY},
-        {&context->compute, KERNELS_COMPUTE},
-        {&context->streaming, KERNELS_STREAM},
-        {&context->locate, KERNELS_LOCATE},
+        {&context->add_constant, KERNELS_ADD_CONSTANT}, {&context->delay, KERNELS_DELAY},
+        {&context->compute, KERNELS_COMPUTE},           {&context->load, KERNELS_LOAD},
+        {&context->streaming, KERNELS_STREAM},          {&context->locate, KERNELS_LOCATE},
     };
     enum status status =
         context_load_module(driver, kernels_image(NULL), kernels_ptx(NULL), &context->module);

@@ -12,7 +12,7 @@ struct worker_context {
     cuda_context handle;
     cuda_module module;
     cuda_green_context green; /* that the handle is of; NULL: it is a whole one */
-    cuda_function add_constant, delay, compute, streaming, locate;
+    cuda_function add_constant, delay, compute, load, streaming, locate;
 };
 
 /* How a context's threads wait for the GPU: CU_CTX_SCHED_* of an enum work_schedule. */

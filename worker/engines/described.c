@@ -9,11 +9,15 @@
 /* What a block of any kernel may have; more must be asked for. */
 #define SHARED_ALWAYS (48 * 1024)
 
+/* Of a working set, on a GPU that has no cache to ask for. */
+#define SET_VECTORS_LEAST 65536u
+
 static cuda_function function_of(const struct worker_context *context,
                                  const struct workload_step *step)
 {
     return step->kind == STEP_MEMORY   ? context->streaming
            : step->kind == STEP_CYCLES ? context->delay
+           : step->kind == STEP_CACHE  ? context->load
                                        : context->compute;
 }
 
@@ -38,16 +42,36 @@ enum status described_allow_shared(const struct worker_process *process,
                      CUDA_FUNCTION_DYNAMIC_SHARED, most);
 }
 
+enum status described_set_open(const struct worker_process *process,
+                               const struct workload_step *step, struct described_set *set)
+{
+    int cache = 0;
+    if (step->kind != STEP_CACHE || set->memory)
+        return STATUS_OK;
+    enum status status = CUDA_CALL(&process->driver, device_get_attribute, &cache,
+                                   CUDA_ATTRIBUTE_L2_CACHE_BYTES, process->device);
+    set->vectors = SET_VECTORS_LEAST;
+    while (set->vectors < (unsigned)cache / WORK_VECTOR_BYTES / 2)
+        set->vectors *= 2;
+    if (status == STATUS_OK)
+        status = CUDA_CALL(&process->driver, mem_alloc, &set->memory,
+                           (size_t)set->vectors * WORK_VECTOR_BYTES);
+    return status;
+}
+
 cuda_result described_launch(const struct worker_process *process,
                              const struct worker_context *context, cuda_stream stream,
-                             const struct workload_step *step, cuda_device_pointer from,
-                             cuda_device_pointer to)
+                             const struct workload_step *step, const struct described_set *set,
+                             cuda_device_pointer from, cuda_device_pointer to)
 {
+    cuda_device_pointer loaded = set->memory;
+    unsigned set_vectors = set->vectors;
     int added = 1, elements = (int)(workload_worked_bytes(step) / sizeof(int));
     int length = (int)step->amount;
     unsigned long long total = step->amount,
                        vectors = workload_worked_bytes(step) / WORK_VECTOR_BYTES;
-    void *computes[] = {&from, &to, &added, &elements, &length};
+    /* A kernel that computes takes the first five. */
+    void *computes[] = {&from, &to, &added, &elements, &length, &loaded, &set_vectors};
     void *streams[] = {&from, &to, &added, &vectors, &total};
     void *waits[] = {&total};
     void **parameters = step->kind == STEP_MEMORY   ? streams
@@ -80,7 +104,7 @@ static enum status launch(struct described *described, const struct described_st
         sampled = timed;
         cuda_result result =
             described_launch(described->process, described->context, described->stream, step,
-                             described->sides[side], described->sides[side ^ 1]);
+                             &described->set, described->sides[side], described->sides[side ^ 1]);
         if (result != CUDA_SUCCESS_)
             return cuda_check(&described->process->driver, result, "cuLaunchKernel");
         if (timed) {

@@ -28,6 +28,13 @@ struct described_step {
     struct worker_graph graph;
 };
 
+/* What cache-bound kernels load: half of the second-level cache, and up to a power of two. A worker
+ * alone finds it there, and one beside others has to wait for memory. */
+struct described_set {
+    cuda_device_pointer memory; /* 0: there is no such kernel */
+    unsigned vectors;
+};
+
 struct described {
     const struct worker_process *process;
     const struct worker_context *context;
@@ -36,6 +43,7 @@ struct described {
     bool shares_thread; /* with other streams */
     cuda_stream stream;
     cuda_device_pointer sides[2];
+    struct described_set set;
     int *host_in;
     int *host_out; /* of all copies out, one behind the other */
     uint64_t in_bytes, out_bytes;
@@ -59,11 +67,16 @@ enum status described_allow_shared(const struct worker_process *process,
                                    const struct worker_context *context,
                                    const struct workload_step *step);
 
+/* Makes what the step's kernels load, if they do and it is not there; the owner of the set frees
+ * its memory. */
+enum status described_set_open(const struct worker_process *process,
+                               const struct workload_step *step, struct described_set *set);
+
 /* One kernel of a step from one side to the other, both of which hold workload_worked_bytes(). */
 cuda_result described_launch(const struct worker_process *process,
                              const struct worker_context *context, cuda_stream stream,
-                             const struct workload_step *step, cuda_device_pointer from,
-                             cuda_device_pointer to);
+                             const struct workload_step *step, const struct described_set *set,
+                             cuda_device_pointer from, cuda_device_pointer to);
 
 /* described_open.c */
 enum status described_open(const struct worker_process *process,

@@ -122,6 +122,8 @@ enum status described_open(const struct worker_process *process,
         CUDA_CALL(&process->driver, stream_create, &described->stream, CUDA_STREAM_NON_BLOCKING);
     for (unsigned i = 0; i < described->count && status == STATUS_OK; i++)
         status = described_allow_shared(process, context, &described->steps[i].step);
+    for (unsigned i = 0; i < described->count && status == STATUS_OK; i++)
+        status = described_set_open(process, &described->steps[i].step, &described->set);
     if (status == STATUS_OK)
         status = alloc_all(described);
     if (status == STATUS_OK && described->graphs)
@@ -150,6 +152,8 @@ void described_close(void *work)
     for (int i = 0; i < 2; i++)
         if (described->sides[i])
             driver->mem_free(described->sides[i]);
+    if (described->set.memory)
+        driver->mem_free(described->set.memory);
     worker_buffer_free(described->process, described->host_in, described->in_bytes);
     worker_buffer_free(described->process, described->host_out, described->out_bytes);
     if (described->stream)

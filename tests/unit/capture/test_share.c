@@ -11,19 +11,21 @@
 #include "orchestrator/capture/share.h"
 
 /* A workload that does `alone` times as much as the program with its own blocks, and less by a
- * power of them from `begins` on. */
+ * power of them from `begins` on. Bound by the cache it does `loading` times as much as that; 0:
+ * its kernels cannot be. */
 struct made {
-    double alone, power, begins, refused_from;
+    double alone, power, begins, refused_from, loading;
     unsigned measured;
 };
 
-static enum status measure(void *data, double scale, double *ratio)
+static enum status measure(void *data, struct share *share)
 {
     struct made *made = data;
     made->measured++;
-    if (scale >= made->refused_from)
+    if (share->scale >= made->refused_from || (share->cached && made->loading <= 0.0))
         return status_set(STATUS_UNSUPPORTED, "no such kernel");
-    *ratio = made->alone * pow(fmax(1.0, scale / made->begins), -made->power);
+    share->ratio = made->alone * pow(fmax(1.0, share->scale / made->begins), -made->power) *
+                   (share->cached ? made->loading : 1.0);
     return STATUS_OK;
 }
 
@@ -85,6 +87,35 @@ static void goes_as_far_as_there_are_kernels(void **state)
     find(&made, STATUS_UNSUPPORTED);
 }
 
+static void kernels_that_wait_for_a_cache_come_nearer(void **state)
+{
+    (void)state;
+    /* No number of blocks makes kernels that compute do as little. */
+    struct made made = {
+        .alone = 1.3, .begins = 1.0, .refused_from = (double)INFINITY, .loading = 0.77};
+    struct share found = find(&made, STATUS_OK);
+    assert_true(found.cached && found.scale == 1.0 && fabs(found.ratio - 1.0) < 0.01);
+    /* Nor would those, but for more of them. */
+    made = (struct made){
+        .alone = 1.6, .power = 0.3, .begins = 1.0, .refused_from = 2.0, .loading = 0.75};
+    found = find(&made, STATUS_OK);
+    assert_true(found.cached && found.scale > 1.0 && found.scale < 2.0);
+    assert_true(fabs(found.ratio - 1.0) <= 0.05);
+}
+
+static void kernels_compute_unless_others_are_clearly_nearer(void **state)
+{
+    (void)state;
+    struct made made = {
+        .alone = 1.3, .begins = 1.0, .refused_from = (double)INFINITY, .loading = 0.9};
+    struct share found = find(&made, STATUS_OK);
+    assert_true(!found.cached && found.ratio == 1.3);
+    /* Where those that compute are near, others are not measured. */
+    made = (struct made){.alone = 1.01, .begins = 1.0, .refused_from = 9.0, .loading = 0.99};
+    assert_false(find(&made, STATUS_OK).cached);
+    assert_int_equal(made.measured, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -92,6 +123,8 @@ int main(void)
         cmocka_unit_test(finds_fewer_blocks),
         cmocka_unit_test(measures_once_where_it_is_near),
         cmocka_unit_test(goes_as_far_as_there_are_kernels),
+        cmocka_unit_test(kernels_that_wait_for_a_cache_come_nearer),
+        cmocka_unit_test(kernels_compute_unless_others_are_clearly_nearer),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

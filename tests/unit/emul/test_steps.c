@@ -31,7 +31,7 @@ static struct {
     cuda_device_pointer a, b;
     cuda_stream stream;
     cuda_module module;
-    cuda_function compute, streaming;
+    cuda_function compute, load, streaming;
 } rig;
 
 static void rig_init(void)
@@ -44,6 +44,7 @@ static void rig_init(void)
     CHECK_EQUAL(cuda.stream_create(&rig.stream, CUDA_STREAM_NON_BLOCKING), 0);
     CHECK_EQUAL(cuda.module_load_data(&rig.module, "image"), 0);
     CHECK_EQUAL(cuda.module_get_function(&rig.compute, rig.module, "mpsweep_compute"), 0);
+    CHECK_EQUAL(cuda.module_get_function(&rig.load, rig.module, "mpsweep_load"), 0);
     CHECK_EQUAL(cuda.module_get_function(&rig.streaming, rig.module, "mpsweep_stream"), 0);
 }
 
@@ -51,6 +52,13 @@ static cuda_result compute(int value, int elements, int steps)
 {
     void *parameters[] = {&rig.a, &rig.b, &value, &elements, &steps};
     return cuda.launch_kernel(rig.compute, 5, 1, 1, 64, 1, 1, 0, rig.stream, parameters, NULL);
+}
+
+static cuda_result load(int value, int elements, int steps)
+{
+    unsigned vectors = 4;
+    void *parameters[] = {&rig.a, &rig.b, &value, &elements, &steps, &rig.a, &vectors};
+    return cuda.launch_kernel(rig.load, 5, 1, 1, 64, 1, 1, 0, rig.stream, parameters, NULL);
 }
 
 static cuda_result streaming(int value, unsigned long long vectors, unsigned long long total)
@@ -81,6 +89,9 @@ static void body_results(void)
     begin();
     CHECK_EQUAL(compute(3, 1024, 100), 0);
     end(3, 1024);
+    begin();
+    CHECK_EQUAL(load(4, 1024, 100), 0);
+    end(4, 1024);
     begin();
     CHECK_EQUAL(streaming(5, ELEMENTS / 4, ELEMENTS / 4), 0);
     end(5, 1024); /* so much of it is computed */

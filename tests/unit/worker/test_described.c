@@ -22,6 +22,8 @@ static struct {
     char recorded[8][64]; /* what each graph holds */
     int blocks, threads, shared, shared_allowed;
     unsigned long long total;
+    cuda_device_pointer set;
+    unsigned set_vectors;
 } saw;
 
 static bool noted(char letter)
@@ -67,7 +69,7 @@ static cuda_result fake_synchronize(cuda_stream stream)
     return CUDA_SUCCESS_;
 }
 
-static char compute, streaming, waiting; /* their addresses are functions */
+static char compute, load, streaming, waiting; /* their addresses are functions */
 
 static cuda_result fake_launch(cuda_function function, unsigned int grid_x, unsigned int grid_y,
                                unsigned int grid_z, unsigned int block_x, unsigned int block_y,
@@ -91,20 +93,28 @@ static cuda_result fake_launch(cuda_function function, unsigned int grid_x, unsi
     int value = *(int *)parameters[2];
     size_t elements = (size_t) * (int *)parameters[3];
     saw.total = (unsigned long long)*(int *)parameters[4];
+    if (which == &load) {
+        saw.set = *(cuda_device_pointer *)parameters[5];
+        saw.set_vectors = *(unsigned *)parameters[6];
+    }
     if (which == &streaming) {
         elements = *(unsigned long long *)parameters[3] * 4;
         saw.total = *(unsigned long long *)parameters[4];
     }
-    if (noted(which == &streaming ? 'm' : 'c'))
+    if (noted(which == &streaming ? 'm' : which == &load ? 'l' : 'c'))
         for (size_t i = 0; i < elements; i++)
             to[i] = (int)((unsigned)from[i] + (unsigned)value);
     return CUDA_SUCCESS_;
 }
 
-/* A GPU whose blocks have up to 100 KiB. */
+/* A GPU whose blocks have up to 100 KiB, and with a cache of 40 MiB. */
 static cuda_result fake_attribute(int *value, cuda_device_attribute attribute, cuda_device device)
 {
     (void)device;
+    if (attribute == CUDA_ATTRIBUTE_L2_CACHE_BYTES) {
+        *value = 40 << 20;
+        return CUDA_SUCCESS_;
+    }
     assert_int_equal(attribute, CUDA_ATTRIBUTE_SHARED_MEMORY_OPTIN);
     *value = 100 * 1024;
     return CUDA_SUCCESS_;
@@ -209,6 +219,7 @@ static void rig_new(const char *const *steps, uint32_t memory, uint32_t launch, 
     rig->slot.workload = 1;
     rig->process.shm.header = &rig->header;
     rig->process.context.compute = (cuda_function)(void *)&compute;
+    rig->process.context.load = (cuda_function)(void *)&load;
     rig->process.context.streaming = (cuda_function)(void *)&streaming;
     rig->process.context.delay = (cuda_function)(void *)&waiting;
     rig->process.driver = (struct cuda_driver){
@@ -291,6 +302,20 @@ static void kernels_get_their_grid_and_length(void **state)
     rig_new(STEPS("kernel cycles=12345"), MEMORY_PINNED, LAUNCH_STREAM, WORKLOAD_CHECK_POSSIBLE);
     assert_int_equal(run(&times), STATUS_OK);
     assert_int_equal(saw.total, 12345);
+}
+
+static void kernels_bound_by_the_cache_load_from_one_set(void **state)
+{
+    (void)state;
+    struct iteration_times times;
+    rig_new(STEPS("copy-in 4K", "kernel duration=15us bound=cache count=2", "kernel bytes=4K",
+                  "kernel blocks=8 threads=32 duration=9us bound=cache", "copy-out 4K"),
+            MEMORY_PINNED, LAUNCH_STREAM, WORKLOAD_CHECK_POSSIBLE);
+    assert_int_equal(run(&times), STATUS_OK);
+    assert_string_equal(saw.calls, "illmlos");
+    /* Half of the cache, and up to a power of two. */
+    assert_int_equal(saw.set_vectors * 16, 32 << 20);
+    assert_true(saw.set != 0);
 }
 
 static void pageable_copies_wait_before(void **state)
@@ -446,6 +471,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(steps_become_calls, tear_down),
         cmocka_unit_test_teardown(kernels_get_their_grid_and_length, tear_down),
+        cmocka_unit_test_teardown(kernels_bound_by_the_cache_load_from_one_set, tear_down),
         cmocka_unit_test_teardown(pageable_copies_wait_before, tear_down),
         cmocka_unit_test_teardown(graphs_are_cut_at_the_host, tear_down),
         cmocka_unit_test_teardown(what_is_lost_is_seen, tear_down),
