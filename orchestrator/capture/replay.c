@@ -7,6 +7,7 @@
 #include "common/clock.h"
 #include "common/host_work.h"
 #include "orchestrator/campaign/campaign.h"
+#include "orchestrator/capture/fit.h"
 #include "orchestrator/console/report.h"
 #include "orchestrator/trace/run.h"
 
@@ -77,13 +78,6 @@ void replay_release(struct replay *replay)
     job_release(&replay->job);
 }
 
-/* What a step of the host takes where nothing has a part of its core. */
-static double host_ns_of(const struct capture *capture, const struct workload_step *step)
-{
-    double ns = (double)step->amount * step->count;
-    return step->kind == STEP_WORK ? ns / capture->turns_per_ns : ns;
-}
-
 /* What the host's work took longer than that, as on virtual machines for seconds. */
 static double held_up_ns(const struct capture *capture, const struct round_result *result)
 {
@@ -93,7 +87,8 @@ static double held_up_ns(const struct capture *capture, const struct round_resul
                                         &result->phases.sync, &result->phases.d2h};
     for (unsigned i = 0; i < workload->count; i++)
         if (workload->steps[i].kind == STEP_WORK)
-            work_ns += host_ns_of(capture, &workload->steps[i]);
+            work_ns += (double)workload->steps[i].amount * workload->steps[i].count /
+                       capture->turns_per_ns;
     for (size_t i = 0; i < sizeof phases / sizeof *phases; i++)
         if (phases[i]->count > 0)
             took_ns -= histogram_quantile_ns(phases[i], 0.5);
@@ -204,133 +199,28 @@ static enum status measure_workload(struct capture *capture, const struct worklo
     return status;
 }
 
-/* -- as long as the program ------------------------------------------------------------------- */
-
-/* How often the workload is made to fit better, and how near is near enough. */
-#define FITS 3
-#define FITTED_REL 0.02
-/* The most by which a time is corrected at once: one measurement may be odd. */
-#define FIT_MOST 2.0
-/* The shortest that a step can be. */
-#define HOST_LEAST_NS 1e3
-
-static bool is_host(const struct workload_step *step)
+static enum status measure_fit(struct fit *fit, const struct workload *before)
 {
-    return step->kind == STEP_WORK || step->kind == STEP_THINK;
-}
-
-/* What can be made longer or shorter. */
-static double adjustable_ns(const struct capture *capture, bool host)
-{
-    const struct workload *workload = &capture->workload.workload;
-    double sum_ns = 0.0;
-    for (unsigned i = 0; i < workload->count; i++) {
-        const struct workload_step *step = &workload->steps[i];
-        if (host && is_host(step))
-            sum_ns += host_ns_of(capture, step);
-        else if (!host)
-            sum_ns += (double)step->asked_ns * step->count;
-    }
-    return sum_ns;
-}
-
-static void scale(struct workload *workload, bool host, double by)
-{
-    for (unsigned i = 0; i < workload->count; i++) {
-        struct workload_step *step = &workload->steps[i];
-        if (host && is_host(step))
-            step->amount = capture_rounded(fmax(1.0, (double)step->amount * by));
-        else if (!host)
-            step->asked_ns = capture_rounded((double)step->asked_ns * by);
-    }
-}
-
-/* Host time at the end of an iteration, after all that it gave the GPU: a copy to pageable memory
- * among copies to pinned memory, for example, keeps the host that long. */
-static void add_host(struct capture *capture, double ns)
-{
-    struct workload *workload = &capture->workload.workload;
-    double amount = capture->busy ? ns * capture->turns_per_ns : ns;
-    const struct workload_step wait = {.kind = STEP_SYNCHRONIZE, .count = 1};
-    struct workload_step host = {.kind = capture->busy ? STEP_WORK : STEP_THINK, .count = 1};
-    struct workload_step *end = &workload->steps[workload->count];
-    if (ns < HOST_LEAST_NS || workload->count + 2 > WORKLOAD_STEPS)
-        return;
-    if (workload->count >= 2 && is_host(end - 1) && end[-2].kind == STEP_SYNCHRONIZE) {
-        end[-1].amount = capture_rounded((double)end[-1].amount + amount);
-        return;
-    }
-    if (end[-1].kind != STEP_SYNCHRONIZE)
-        *end++ = wait;
-    host.amount = capture_rounded(amount);
-    *end++ = host;
-    workload->count = (unsigned)(end - workload->steps);
-}
-
-/* Makes an iteration longer by so much, or shorter: in the host's times where the program's host
- * keeps the GPU waiting, else in the kernels. What one lacks for a longer one the other gives, and
- * what is missing even then is the host's; what is left of a shorter one is for the next time. */
-static void lengthen(struct capture *capture, double by_ns, bool host)
-{
-    const bool shorter = by_ns < 0.0;
-    for (int i = 0; i < 2 && by_ns != 0.0; i++, host = !host) {
-        double has_ns = adjustable_ns(capture, host);
-        double to_ns = fmin(fmax(has_ns + by_ns, has_ns / FIT_MOST), has_ns * FIT_MOST);
-        if (has_ns <= 0.0)
-            continue;
-        scale(&capture->workload.workload, host, to_ns / has_ns);
-        if (shorter)
-            return;
-        by_ns -= to_ns - has_ns;
-    }
-    add_host(capture, by_ns);
-}
-
-/* Other work on the machine makes one that is too long, not one that is too short. */
-static enum status measure_again(struct capture *capture)
-{
-    const struct workload same = capture->workload.workload;
-    double before_ns = capture->replay_ns;
-    enum status status = measure_workload(capture, &same);
-    capture->replay_ns = fmin(capture->replay_ns, before_ns);
+    struct capture *capture = fit->data;
+    enum status status = measure_workload(capture, before);
+    fit->took_ns = capture->replay_ns;
+    fit->turns_per_ns = capture->turns_per_ns;
     return status;
 }
 
-/* A trace shows what an iteration does, but not how long it takes without it: tracing makes the
- * host slower, and the gaps between kernels longer. That is known of the whole iteration only, so
- * the workload is measured and its times corrected. The best is kept. */
+/* Makes the workload, which was measured, as long as the program. */
 static enum status fit(struct capture *capture, double host_ns)
 {
-    bool host = host_ns > captured_wait_ns(&capture->iteration), hidden = false;
-    bool is_long = capture_difference(capture) > FITTED_REL;
-    enum status status = is_long ? measure_again(capture) : STATUS_OK;
-    for (int i = 0; i < FITS && status == STATUS_OK; i++) {
-        struct workload best = capture->workload.workload;
-        double best_ns = capture->replay_ns, off = capture_difference(capture);
-        double by_ns = capture->program_ns - best_ns;
-        if (!isfinite(off) || fabs(off) <= FITTED_REL)
-            break;
-        if (hidden && by_ns > 0.0)
-            add_host(capture, by_ns);
-        else
-            lengthen(capture, by_ns, host);
-        status = measure_workload(capture, &best);
-        bool refused = memcmp(&best, &capture->workload.workload, sizeof best) == 0;
-        if (status == STATUS_OK && fabs(capture_difference(capture)) >= fabs(off)) {
-            capture->workload.workload = best;
-            capture->replay_ns = best_ns;
-            /* Where kernels cannot be shorter, the host's times can. */
-            if (refused && !host) {
-                host = true;
-                continue;
-            }
-            /* The host's times may pass while the GPU is at work: then more of them change nothing,
-             * or too much once they are longer than that. At the end they change what they are. */
-            if (hidden || by_ns < 0.0)
-                break;
-            hidden = true;
-        }
-    }
+    struct fit fit = {.workload = &capture->workload.workload,
+                      .asked_ns = capture->program_ns,
+                      .took_ns = capture->replay_ns,
+                      .host = host_ns > captured_wait_ns(&capture->iteration),
+                      .busy = capture->busy,
+                      .turns_per_ns = capture->turns_per_ns,
+                      .measure = measure_fit,
+                      .data = capture};
+    enum status status = fit_length(&fit);
+    capture->replay_ns = fit.took_ns;
     return status;
 }
 
