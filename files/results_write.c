@@ -109,6 +109,17 @@ enum status results_claim(const char *path, struct results_writer *out)
     return busy(path);
 }
 
+static enum status not_regular(const char *path)
+{
+    return status_set(STATUS_USAGE, "cannot go on with '%s': not a regular file", path);
+}
+
+enum status results_check_regular(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) != 0 || S_ISREG(info.st_mode) ? STATUS_OK : not_regular(path);
+}
+
 enum status results_continue(const char *path, results_field *needed, struct results *results,
                              struct results_writer *out)
 {
@@ -121,7 +132,7 @@ enum status results_continue(const char *path, results_field *needed, struct res
     if (writer.regular)
         status = results_load_begun(writer.fd, path, needed, &loaded);
     else
-        status = status_set(STATUS_USAGE, "cannot go on with '%s': not a regular file", path);
+        status = not_regular(path);
     if (status == STATUS_OK && fstat(writer.fd, &info) != 0) {
         results_release(&loaded);
         status = cannot("look at", path, errno);

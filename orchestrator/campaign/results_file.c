@@ -181,7 +181,9 @@ enum status campaign_look_at_results(struct campaign *campaign)
     const char *path = campaign_output(campaign);
     if (!path || !options_switch(campaign->options, OPTION_RESUME))
         return STATUS_OK;
-    enum status status = results_load(path, NULL, &campaign->earlier);
+    enum status status = results_check_regular(path);
+    if (status == STATUS_OK)
+        status = results_load(path, NULL, &campaign->earlier);
     if (status == STATUS_OK && campaign->earlier.header)
         status = take_over(campaign, path);
     results_release(&campaign->earlier);

@@ -46,6 +46,8 @@ ids() { jq -s -c 'map(select(.type == "point").id)' "$1"; }
   done
   refused "cannot go on with 'f.jsonl': not a regular file" \
     timeout $PATIENCE "$MPSWEEP" sweep "${MEASURE[@]}" --resume -o f.jsonl
+  refused "cannot go on with 'f.jsonl': not a regular file" \
+    timeout $PATIENCE "$MPSWEEP" sweep "${MEASURE[@]}" --resume --dry-run -o f.jsonl
   [ -p f.jsonl ]
   exec {both}<>f.jsonl {reader}<f.jsonl {both}>&-
   expect 0 timeout $PATIENCE "$MPSWEEP" sweep "${MEASURE[@]}" -o f.jsonl
