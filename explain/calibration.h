@@ -73,6 +73,10 @@ struct calibration {
      */
     double kernels_ips;
 
+    /* Turns of the host's work that a CPU with nothing beside it does in a millisecond
+     * (common/host_work.h); 0: not known, of an iteration without such work. */
+    double turns_per_ms;
+
     /* Bytes/s of pinned copies, alone and each way while both go on, and of pageable ones from as
      * many threads of one process as it takes (each way, both going on), pageable_workers. */
     double h2d_bytes_per_s, d2h_bytes_per_s, both_bytes_per_s;

@@ -44,6 +44,9 @@ static const struct field of_steps[] = {
     {WORK(think_ns), WIDE, true},
 };
 
+/* Only where there are any. */
+static const struct field of_turns[] = {{WORK(turns), WIDE, false}};
+
 #define FIGURE(name) #name, offsetof(struct calibration_record, figures.name)
 
 static const struct field figures[] = {
@@ -62,6 +65,7 @@ static const struct field figures[] = {
     {FIGURE(polled_calls_us)},
     {FIGURE(arithmetic_ips)},
     {FIGURE(kernels_ips)},
+    {FIGURE(turns_per_ms)},
     {FIGURE(h2d_bytes_per_s)},
     {FIGURE(d2h_bytes_per_s)},
     {FIGURE(both_bytes_per_s)},
@@ -163,8 +167,9 @@ json_t *calibration_work_to_json(const struct work *work)
         work->workload < COUNT_OF(workloads) ? workloads[work->workload] : "unknown";
     json_t *json =
         object_of(json_pack("{s:s}", "workload", workload), of_work, COUNT_OF(of_work), work);
-    bool described = work->workload == WORKLOAD_DESCRIBED;
-    return json && described ? object_of(json, of_steps, COUNT_OF(of_steps), work) : json;
+    if (json && work->workload == WORKLOAD_DESCRIBED)
+        json = object_of(json, of_steps, COUNT_OF(of_steps), work);
+    return json && work->turns > 0 ? object_of(json, of_turns, COUNT_OF(of_turns), work) : json;
 }
 
 /* NULL without memory. */
@@ -296,6 +301,8 @@ static enum status read_work(const json_t *json, struct work *out)
     enum status status = read_fields(work, of_work, COUNT_OF(of_work), out);
     if (status == STATUS_OK && kind == WORKLOAD_DESCRIBED)
         status = read_fields(work, of_steps, COUNT_OF(of_steps), out);
+    if (status == STATUS_OK && kind == WORKLOAD_DESCRIBED)
+        status = read_fields(work, of_turns, COUNT_OF(of_turns), out);
     return status;
 }
 

@@ -61,9 +61,16 @@ static double copies_s(const struct work *work, const struct calibration *calibr
     return bytes_per_s > 0.0 ? 2.0 * (double)work->bytes / bytes_per_s : 0.0;
 }
 
+double ceiling_busy_s(const struct work *work, const struct calibration *calibration)
+{
+    double turns_per_s = calibration->turns_per_ms * (NS_PER_S / NS_PER_MS);
+    double turns_s = turns_per_s > 0.0 ? (double)work->turns / turns_per_s : 0.0;
+    return (double)work->busy_ns / NS_PER_S + turns_s;
+}
+
 double ceiling_host_steps_s(const struct work *work, const struct calibration *calibration)
 {
-    double steps_s = (double)(work->busy_ns + work->think_ns) / NS_PER_S;
+    double steps_s = ceiling_busy_s(work, calibration) + (double)work->think_ns / NS_PER_S;
     double alone = calibration->single_stream_ips, kernels = calibration->kernels_ips;
     if (alone <= 0.0 || kernels <= 0.0)
         return 0.0;
@@ -269,7 +276,7 @@ static double polled_us(const struct explain_point *point, const struct calibrat
     if (calls <= 0.0 || calibration->polled_calls_us <= 0.0 || empty <= 0.0)
         return most;
     double us = calls + fmax(US_PER_S / empty - calibration->polled_calls_us, 0.0) +
-                (double)point->work.busy_ns / NS_PER_US;
+                ceiling_busy_s(&point->work, calibration) * US_PER_S;
     return most > 0.0 ? fmin(most, us) : us;
 }
 

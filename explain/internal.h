@@ -24,6 +24,9 @@ double ceiling_pageable_bytes(const struct explain_point *point,
 /* Launches/s that the GPU takes; 0: not known. What one process reached it takes in any case. */
 double ceiling_gpu_launches(const struct calibration *calibration);
 
+/* What the host computes in an iteration, its turns at the speed that the calibration measured. */
+double ceiling_busy_s(const struct work *work, const struct calibration *calibration);
+
 /* What the host computes and sleeps in an iteration of a described workload while the GPU has
  * nothing of it to do; and with its copies all that is neither kernels nor launches, of one worker
  * alone. */

@@ -202,7 +202,7 @@ static double polling_ips(const struct expected *expected)
                       ? calibration->polled_graphs_per_s
                       : 0.0;
     if (most > 0.0)
-        most = 1.0 / (1.0 / most + (double)point->work.busy_ns / NS_PER_S);
+        most = 1.0 / (1.0 / most + ceiling_busy_s(&point->work, calibration));
     for (unsigned i = 0; i < calibration->run_count; i++) {
         const struct calibration_run *run = &calibration->runs[i];
         if (run->processes == 1 && run->threads == 1 && run->streams > 1 &&

@@ -12,7 +12,7 @@ void steps_describe(const struct workload_step *steps, unsigned count, struct wo
     uint64_t id = DIGEST_EMPTY, copied = 0;
     out->workload = WORKLOAD_DESCRIBED;
     out->kernels = out->blocks = out->threads_per_block = out->spin = 0;
-    out->delay_cycles = out->busy_ns = out->think_ns = 0;
+    out->delay_cycles = out->busy_ns = out->turns = out->think_ns = 0;
     for (unsigned i = 0; i < count; i++) {
         const struct workload_step *step = &steps[i];
         char text[WORKLOAD_STEP_TEXT];
@@ -20,8 +20,10 @@ void steps_describe(const struct workload_step *steps, unsigned count, struct wo
         id = digest_add(id, text, strlen(text) + 1);
         if (step->kind == STEP_COPY_IN || step->kind == STEP_COPY_OUT)
             copied += step->amount * step->count;
-        else if (step->kind == STEP_BUSY || step->kind == STEP_WORK)
+        else if (step->kind == STEP_BUSY)
             out->busy_ns += step->amount * step->count;
+        else if (step->kind == STEP_WORK)
+            out->turns += step->amount * step->count;
         else if (step->kind == STEP_THINK)
             out->think_ns += step->amount * step->count;
         else if (step->kind != STEP_SYNCHRONIZE)

@@ -63,9 +63,9 @@ struct work {
      * is copied, and it may be more than that. */
     uint64_t worked_bytes;
     /* What explain/ knows of a described workload (explain/steps.h), 0 otherwise: which steps it
-     * has, and how long its host computes, of which a turn of its work counts as a nanosecond, and
-     * sleeps in an iteration. */
-    uint64_t steps_id, busy_ns, think_ns;
+     * has, and how long its host computes, how many turns of work it does (common/host_work.h) and
+     * how long it sleeps in an iteration. */
+    uint64_t steps_id, busy_ns, turns, think_ns;
     uint64_t warmup_ns;  /* from the start; nothing before counts */
     uint64_t iterations; /* fixed work of each worker from then on; 0: until the stop */
     /* Iterations planned for all workers together, RATE_UNITS of a second; 0: a closed loop. */

@@ -64,10 +64,10 @@ bool calibrate_lacks(const struct calibration_record *record, const struct calib
     const struct work *work = &record->figures.work;
     if (figure->phase == CALIBRATE_ALL && record->figures.all.gpus < 2)
         return false;
-    if (figure->phase == CALIBRATE_MPS_AWAKE && work->busy_ns == 0)
+    if (figure->phase == CALIBRATE_MPS_AWAKE && work->busy_ns + work->turns == 0)
         return false;
     if (figure->load == CALIBRATE_KERNELS)
-        return work->kernels > 0 && work->busy_ns + work->think_ns > 0;
+        return work->kernels > 0 && work->busy_ns + work->turns + work->think_ns > 0;
     if (figure->load == CALIBRATE_ITERATION)
         return true;
     if (figure->load == CALIBRATE_ARITHMETIC &&

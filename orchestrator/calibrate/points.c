@@ -65,6 +65,7 @@ struct point calibrate_single(const struct point *like)
                  .delay_cycles = work->delay_cycles,
                  .steps_id = work->steps_id,
                  .busy_ns = work->busy_ns,
+                 .turns = work->turns,
                  .think_ns = work->think_ns,
                  .warmup_ns = CALIBRATE_WARMUP_NS},
     };

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "common/clock.h"
+#include "common/host_work.h"
 #include "explain/derive.h"
 #include "orchestrator/calibrate/internal.h"
 #include "orchestrator/calibrate/points.h"
@@ -285,6 +286,8 @@ enum status calibrate_run(struct session *session, struct crew *crew, const stru
     calibrator.limits_are_known = mps_limits_known(session, &calibrator.known) == STATUS_OK;
     if (like->work.workload == WORKLOAD_DELAY)
         calibrate_note(&calibrator, "arithmetic: the delay workload has none");
+    if (record->figures.work.turns > 0)
+        calibrator.record.figures.turns_per_ms = (double)host_work_turns_per_ms(NULL, 0);
     bool backwards = goes_backwards(&calibrator);
     for (unsigned i = 0; i < CALIBRATE_PHASES; i++)
         measure_phase(&calibrator, backwards ? CALIBRATE_PHASES - 1 - i : i);

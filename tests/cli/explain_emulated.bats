@@ -24,8 +24,8 @@ MEASURE=(--device emulated --duration 0.1 --max-duration 3 --warmup 0.05 --preci
 }
 
 @test "a described workload has a calibration of its own, and a mix has none" {
-  printf '[workload %s]\nstep = copy-in 64K\nstep = kernel blocks=8 threads=64 cycles=100000 count=%d\nstep = %s\nstep = copy-out 8K\n' \
-    one 4 synchronize two 2 'busy 200us' >w.job
+  printf '[workload %s]\nstep = copy-in 64K\nstep = kernel blocks=8 threads=64 cycles=100000 count=%d\nstep = %s\nstep = %s\nstep = copy-out 8K\n' \
+    one 4 synchronize synchronize two 2 'busy 200us' 'work 100000' >w.job
   local sweep=("$MPSWEEP" sweep w.job "${MEASURE[@]}" -l threads:1,4 --schedule block -w one,two,one+two)
   expect 0 "${sweep[@]}" -o r.jsonl
   # Without a calibration nothing is measured for it.
@@ -36,8 +36,10 @@ MEASURE=(--device emulated --duration 0.1 --max-duration 3 --warmup 0.05 --preci
   cmp before r.jsonl
   expect 0 "${sweep[@]}" -o r.jsonl --resume --calibrate
   jq -s -e 'map(select(.type == "calibration").work) | length == 2 and .[0].steps_id != .[1].steps_id
-    and map([.workload, .kernels, .bytes, .busy_ns, .think_ns])
-      == [["described", 4, 36864, 0, 0], ["described", 2, 36864, 200000, 0]]' r.jsonl
+    and map([.workload, .kernels, .bytes, .busy_ns, .turns, .think_ns])
+      == [["described", 4, 36864, 0, null, 0], ["described", 2, 36864, 200000, 100000, 0]]' r.jsonl
+  # How long turns take is measured where there are any.
+  jq -s -e 'map(select(.type == "calibration").turns_per_ms > 0) == [false, true]' r.jsonl
   # Where the host computes, processes over MPS run awake as well as asleep.
   jq -s -e 'map(select(.type == "calibration") | [.runs[] | select(.mps).schedule] | unique)
     == [["block"], ["auto", "block"]]' r.jsonl

@@ -432,6 +432,7 @@ static struct mix_work described(void)
         "kernel blocks=264 threads=1024 bytes=16M count=3",
         "copy-out 512K count=2",
         "think 1ms",
+        "work 10000",
     };
     struct mix_work mix = {.count = 1};
     struct workload workload;
@@ -454,6 +455,7 @@ static void test_a_described_workload(void **state)
     assert_int_equal(work.kernels, 4 + 2 + 3);
     assert_int_equal(work.bytes, 2 << 20);
     assert_int_equal(work.busy_ns, 100000);
+    assert_int_equal(work.turns, 10000);
     assert_int_equal(work.think_ns, 1000000);
     /* Other steps are another iteration, though they take as many launches and bytes. */
     point.mix = &other;
@@ -473,6 +475,7 @@ static void test_a_described_workload(void **state)
     assert_int_equal(calibration_from_json(json, &back), STATUS_OK);
     assert_true(calibration_is_same_work(&back.figures.work, &work));
     assert_int_equal(back.figures.work.think_ns, 1000000);
+    assert_int_equal(back.figures.work.turns, 10000);
     json_decref(json);
 }
 

@@ -264,6 +264,11 @@ static void a_thread_that_polls_need_not_wake_up(void **state)
                                       .cpus = 16};
     struct explain_point point = {.processes = 1, .threads = 1, .streams = 64};
     assert_float_equal(ceiling_polling_s(&point, &calibration), 305e-6, 1e-9);
+    /* Turns take what was measured of them. */
+    calibration.turns_per_ms = 5e5;
+    point.work.turns = 20000;
+    assert_float_equal(ceiling_polling_s(&point, &calibration), 345e-6, 1e-9);
+    point.work.turns = 0;
     point.launch = LAUNCH_GRAPH;
     assert_float_equal(ceiling_polling_s(&point, &calibration), 25e-6, 1e-9);
     /* A launch may wait for room, where CPU time counts no waiting. */
