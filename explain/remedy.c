@@ -283,9 +283,9 @@ static double base_of(const struct explain_point *point, const struct calibratio
     return point->passed_ips > 0.0 ? point->passed_ips : predict_ips(point, calibration);
 }
 
-/* Whether a remedy gives enough. One that leaves the ceiling where it is has no figure that a
- * lifted ceiling would have: it is to give more than the point does by the low end of its interval,
- * too, and no more than its own ceilings allow. */
+/* Whether a remedy gives enough, and more than was measured without it. One that leaves the ceiling
+ * where it is has no figure that a lifted ceiling would have: it is to give more than the point
+ * does by the low end of its interval, too, and no more than its own ceilings allow. */
 static bool is_worth_it(const struct explain_point *point, const struct calibration *calibration,
                         struct remedy *remedy)
 {
@@ -300,7 +300,8 @@ static bool is_worth_it(const struct explain_point *point, const struct calibrat
     remedy->gain = predicted.ips / now;
     if (remedy->nearer)
         now = fmax(now, point->measured_ips);
-    return predicted.ips >= LEAST_GAIN * now && low * predicted.ips > now;
+    return predicted.ips >= LEAST_GAIN * now &&
+           low * predicted.ips > fmax(now, point->measured_ips);
 }
 
 /* Takes a remedy that gives enough, and more than the best one. */

@@ -48,10 +48,11 @@ struct remedy {
 
 /* Tries what could lift the binding ceiling and takes what is predicted to give most; of two that
  * give about the same, the one that changes less; a graph, which changes the program and not only
- * how it is started, where nothing else helps or threads poll. Where nothing lifts the ceiling and
- * the point is far below it, tries what could bring it nearer, and takes that if it is predicted to
- * give clearly more. Where a remedy would have more
- * threads than CPUs, few of them poll the streams of all, if the iterations are graphs. */
+ * how it is started, where nothing else helps or threads poll. None is predicted to give less than
+ * was measured of the point. Where nothing lifts the ceiling and the point is far below it, tries
+ * what could bring it nearer, and takes that if it is predicted to give clearly more. Where a
+ * remedy would have more threads than CPUs, few of them poll the streams of all, if the iterations
+ * are graphs. */
 void remedy_find(const struct explain_point *point, const struct calibration *calibration,
                  const struct remedy_limits *limits, struct remedy *out);
 

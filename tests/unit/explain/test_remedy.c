@@ -264,6 +264,31 @@ static void far_below_its_ceiling_a_point_may_come_nearer(void **state)
     assert_string_equal(remedy.options, "--streams 10");
 }
 
+/* A point may do more than is predicted of it, and then more than is predicted of a remedy. */
+static void no_remedy_is_slower_than_what_was_measured(void **state)
+{
+    (void)state;
+    static const unsigned threads[] = {2, 16, 32, 64};
+    struct explain_point point = {.processes = 1, .work = h200.work};
+    unsigned found = 0;
+    for (unsigned i = 0; i < 16; i++) {
+        point.threads = threads[i % 4];
+        point.connections = i & 4 ? 8 : 32;
+        point.launch = i & 8 ? LAUNCH_GRAPH : LAUNCH_STREAM;
+        for (double above = 0.9; above < 1.5; above += 0.05) {
+            struct remedy remedy;
+            double ips = above * predict_ips(&point, &h200);
+            point.measured_ips = point.measured_low_ips = ips;
+            remedy_find(&point, &h200, NULL, &remedy);
+            if (remedy.kind != REMEDY_NONE && remedy.predicted_ips <= ips)
+                fail_msg("%u threads, %u queues: %s to %.0f from %.0f", point.threads,
+                         point.connections, remedy.options, remedy.predicted_ips, ips);
+            found += remedy.kind != REMEDY_NONE;
+        }
+    }
+    assert_true(found > 50);
+}
+
 static void nothing_known_nothing_proposed(void **state)
 {
     (void)state;
@@ -284,6 +309,7 @@ int main(void)
         cmocka_unit_test(processes_for_a_slow_launch_path),
         cmocka_unit_test(a_percentage_is_taken_away),
         cmocka_unit_test(far_below_its_ceiling_a_point_may_come_nearer),
+        cmocka_unit_test(no_remedy_is_slower_than_what_was_measured),
         cmocka_unit_test(nothing_known_nothing_proposed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
