@@ -173,18 +173,33 @@ static bool add_threads(struct explain_point *point, const struct calibration *c
 }
 
 /* Spreads threads over processes of `threads` each, over MPS with the queues that these have
- * anyway. */
+ * anyway, or more where their streams need them and they fit. */
 static bool spread(struct explain_point *point, unsigned threads, const struct budget *budget)
 {
+    struct explain_point over_mps = *point;
     unsigned workers = point->processes * point->threads;
-    if (threads == 0 || workers <= threads || workers % threads != 0)
+    if (workers <= threads || workers % threads != 0)
         return false;
-    point->mps = true;
-    point->processes = workers / threads;
-    point->threads = threads;
-    point->connections = QUEUES_OF_CLIENT;
-    point->percentage_count = 0;
-    return fits(point, budget);
+    over_mps.mps = true;
+    over_mps.processes = workers / threads;
+    over_mps.threads = threads;
+    over_mps.connections = QUEUES_OF_CLIENT;
+    over_mps.percentage_count = 0;
+    if (!fits(&over_mps, budget))
+        return false;
+    widen(&over_mps, budget);
+    *point = over_mps;
+    return true;
+}
+
+/* As many threads a process as a client has queues for anyway, or the fewest of which the processes
+ * fit. */
+static bool spread_some(struct explain_point *point, const struct budget *budget)
+{
+    for (unsigned threads = QUEUES_OF_CLIENT; threads < point->threads; threads++)
+        if (spread(point, threads, budget))
+            return true;
+    return false;
 }
 
 static bool apply(enum remedy_kind kind, struct explain_point *point,
@@ -207,7 +222,7 @@ static bool apply(enum remedy_kind kind, struct explain_point *point,
     case REMEDY_PROCESSES:
         return point->threads > 1 && spread(point, 1, budget);
     case REMEDY_HYBRID:
-        return point->threads > QUEUES_OF_CLIENT && spread(point, QUEUES_OF_CLIENT, budget);
+        return spread_some(point, budget);
     case REMEDY_GRAPH:
         point->launch = LAUNCH_GRAPH;
         point->sync = SYNC_STREAM;

@@ -21,7 +21,7 @@ enum remedy_kind {
     REMEDY_CONNECTIONS, /* more hardware queues for each process */
     REMEDY_MPS,         /* the same processes over MPS */
     REMEDY_PROCESSES,   /* threads become processes over MPS */
-    REMEDY_HYBRID,      /* and these with as many threads as they have queues */
+    REMEDY_HYBRID,      /* and these with two threads each, or more where fewer processes fit */
     REMEDY_GRAPH,       /* the iteration as one graph */
     REMEDY_PINNED,      /* host memory */
     REMEDY_SYNC,        /* before the copy out */

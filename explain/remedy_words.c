@@ -85,6 +85,8 @@ static void advise_hybrid(struct text *out, const struct explain_point *after)
 {
     text_append(out, "spread the threads over %u processes over MPS, %u each%s", after->processes,
                 after->threads, on_each_gpu(after));
+    if (after->connections > QUEUES_OF_CLIENT)
+        text_append(out, ", each process with %u hardware queues", after->connections);
 }
 
 static void advise_graph(struct text *out, const struct explain_point *after)

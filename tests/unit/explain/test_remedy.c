@@ -187,6 +187,30 @@ static void processes_for_a_slow_launch_path(void **state)
     assert_string_equal(remedy.options, "--layout processes+mps:16");
 }
 
+/* A process has no more than 32 queues; several over MPS have more, as many as fit. */
+static void processes_for_more_streams_than_queues(void **state)
+{
+    (void)state;
+    struct calibration calibration = h200;
+    struct explain_point point = {.processes = 1, .threads = 128, .connections = 32, PAGEABLE};
+    struct remedy remedy;
+    calibration.single_stream_ips = calibration.single_graph_ips = 20;
+    calibration.single_pageable_ips = 19;
+    point.work = h200.work;
+    remedy_find(&point, &calibration, NULL, &remedy);
+    assert_int_equal(remedy.kind, REMEDY_HYBRID);
+    assert_string_equal(remedy.options, "--layout hybrid:32x4");
+    assert_true(remedy.gain > 1.9);
+    point.threads = 4;
+    point.streams = 16;
+    remedy_find(&point, &calibration, NULL, &remedy);
+    assert_string_equal(remedy.options, "--layout hybrid:2x2 --connections 32");
+    assert_non_null(strstr(remedy.advice, "each process with 32 hardware queues"));
+    point.threads = 5;
+    remedy_find(&point, &calibration, NULL, &remedy);
+    assert_string_equal(remedy.options, "--layout processes+mps:5 --connections 16");
+}
+
 static void a_percentage_is_taken_away(void **state)
 {
     (void)state;
@@ -307,6 +331,7 @@ int main(void)
         cmocka_unit_test(remedies_on_the_h200),
         cmocka_unit_test(remedies_keep_to_the_limits),
         cmocka_unit_test(processes_for_a_slow_launch_path),
+        cmocka_unit_test(processes_for_more_streams_than_queues),
         cmocka_unit_test(a_percentage_is_taken_away),
         cmocka_unit_test(far_below_its_ceiling_a_point_may_come_nearer),
         cmocka_unit_test(no_remedy_is_slower_than_what_was_measured),
