@@ -183,6 +183,22 @@ ceiling_titles() {
   sed -nE 's/^ *\[CEILING_[A-Z_]+\] = \{"[a-z-]+", "([^"]+)",.*/\1/p' "$MPSWEEP_SOURCE_DIR/explain/ceilings.c"
 }
 
+@test "help about each step of the grammar: its line, and where the rest is" {
+  local step
+  printf '[workload w]\nstep = nothing-like-it\n' >w.job
+  expect 1 "$MPSWEEP" sweep w.job --dry-run
+  sed -n 's/.*; there are //p' err | tr -d , | tr ' ' '\n' >steps
+  grep -qx work steps
+  while read -r step; do
+    expect 0 "$MPSWEEP" help "$step"
+    head -1 out | grep -q "^  $step  *a step of a described workload (docs/workloads.md): "
+  done <steps
+  expect 0 "$MPSWEEP" help busy
+  grep -q ': busy TIME, the host$' out
+  expect 0 "$MPSWEEP" help kernel
+  grep -q 'duration=TIME$' out
+}
+
 @test "help about a word in letters of another case" {
   local words
   for words in mps 'mps start' sweep rate pageable 'too few workers'; do
