@@ -131,6 +131,22 @@ FAILED='3[0-9](\.[0-9])?% of the requests failed'
   fails 'process 1 .*first request, POST http://127.0.0.1:[0-9]+/.*: no answer within 0.5 s' --request-timeout 0.5 --timeout $HUNG -- --delay-ms 2 --stall
 }
 
+@test "answers of a wrong length are errors, and end at --request-timeout" {
+  local length
+  for length in none -5; do
+    measure 0 -l processes:1 --streams 2 -- "$SERVER" --port '{port}' --delay-ms 2 --length "$length" --every 3
+    points 'all(measured and .requests.errors > 0 and .requests.wrong_answers == 0
+      and (.requests.first | test("not HTTP/1.0 or 1.1: .*Content-Length")))' r.jsonl
+  done
+  # Of more bytes than come, or than any number holds.
+  for length in 4096 99999999999999999999; do
+    DURATION=1 LONGEST=2 measure 0 -l processes:1 --streams 2 --request-timeout 0.5 -- \
+      "$SERVER" --port '{port}' --delay-ms 2 --length "$length" --every 20
+    points 'all(measured and .requests.errors > 0 and .requests.wrong_answers == 0
+      and (.requests.first | test("^no answer within 0.5 s")))' r.jsonl
+  done
+}
+
 @test "where all answers are wrong, or all connections closed, there is no number" {
   fails "HTTP 500, and --expect asks for 200: '.+ok.+true.+'" --expect 200 -- --status 500
   # For longer than --timeout, too: requests end all the time.

@@ -28,15 +28,23 @@ static bool end_answer(struct connection *connection)
     return true;
 }
 
-static bool answer(struct connection *connection, int status, const char *text)
+static bool answer_of_length(struct connection *connection, int status, const char *length,
+                             const char *text)
 {
-    char bytes[MAX_TEXT + 256];
+    char bytes[2 * MAX_TEXT + 256];
     int count = snprintf(bytes, sizeof bytes,
                          "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\n"
-                         "Content-Length: %zu\r\n%s\r\n%s",
-                         status, status < 400 ? "OK" : "Error", strlen(text),
+                         "Content-Length: %s\r\n%s\r\n%s",
+                         status, status < 400 ? "OK" : "Error", length,
                          connection->closes ? "Connection: close\r\n" : "", text);
     return send_all(connection, bytes, count) && end_answer(connection);
+}
+
+static bool answer(struct connection *connection, int status, const char *text)
+{
+    char length[32];
+    snprintf(length, sizeof length, "%zu", strlen(text));
+    return answer_of_length(connection, status, length, text);
 }
 
 bool reject(struct connection *connection, int status)
@@ -122,7 +130,10 @@ bool proceed(struct connection *connection)
         return begin_stream(connection);
     if (is_silent(connection))
         return misbehave(connection);
-    if (!answer(connection, status_of(connection), text_of(connection)))
+    const char *text = text_of(connection);
+    if (!(connection->fault == FAULT_LENGTH
+              ? answer_of_length(connection, status_of(connection), wrong_length, text)
+              : answer(connection, status_of(connection), text)))
         return false;
     count_answer();
     return true;

@@ -13,7 +13,7 @@
 #define NS_PER_MS 1000000
 #define NS_PER_S 1000000000
 
-enum fault { FAULT_NONE, FAULT_STATUS, FAULT_TEXT, FAULT_CLOSE, FAULT_STALL };
+enum fault { FAULT_NONE, FAULT_STATUS, FAULT_TEXT, FAULT_CLOSE, FAULT_STALL, FAULT_LENGTH };
 
 /*
  * options.c: what the command line asks for; main.c describes it. Set once.
@@ -22,7 +22,7 @@ enum fault { FAULT_NONE, FAULT_STATUS, FAULT_TEXT, FAULT_CLOSE, FAULT_STALL };
 extern int port;
 extern int64_t ready_ns, delay_ns, stream_ns;
 extern bool serial, streams, uses_gpu, refuses, stubborn;
-extern const char *good_text, *wrong_text, *wanted_body;
+extern const char *good_text, *wrong_text, *wrong_length, *wanted_body;
 extern enum fault configured_fault;
 extern int fault_status;
 extern long every, exit_after;

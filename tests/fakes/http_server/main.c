@@ -18,6 +18,7 @@
  *   --wrong-text TEXT answers with this body
  *   --close           closes the connection in the place of an answer
  *   --stall           never answers
+ *   --length TEXT     answers with this Content-Length, whatever the body's is; not a stream
  *   --every N         every Nth request has the fault (1)
  *
  * GET /count answers how many requests it has answered. Neither /health nor /count is delayed,

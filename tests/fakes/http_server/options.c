@@ -8,7 +8,7 @@
 int port;
 int64_t ready_ns, delay_ns, stream_ns;
 bool serial, streams, uses_gpu, refuses, stubborn;
-const char *good_text = "{\"ok\":true}", *wrong_text, *wanted_body;
+const char *good_text = "{\"ok\":true}", *wrong_text, *wrong_length, *wanted_body;
 enum fault configured_fault;
 int fault_status;
 long every = 1, exit_after;
@@ -29,6 +29,7 @@ enum option_id {
     OPTION_WRONG_TEXT,
     OPTION_CLOSE,
     OPTION_STALL,
+    OPTION_LENGTH,
     OPTION_EVERY
 };
 
@@ -48,6 +49,7 @@ static const struct option options[] = {
     {"wrong-text", required_argument, NULL, OPTION_WRONG_TEXT},
     {"close", no_argument, NULL, OPTION_CLOSE},
     {"stall", no_argument, NULL, OPTION_STALL},
+    {"length", required_argument, NULL, OPTION_LENGTH},
     {"every", required_argument, NULL, OPTION_EVERY},
     {NULL, 0, NULL, 0},
 };
@@ -124,6 +126,10 @@ static void take_option(enum option_id option, const char *value)
         break;
     case OPTION_STALL:
         configured_fault = FAULT_STALL;
+        break;
+    case OPTION_LENGTH:
+        configured_fault = FAULT_LENGTH;
+        wrong_length = short_text(value);
         break;
     case OPTION_EVERY:
         every = (long)number_of(value, 1, 1e9);
