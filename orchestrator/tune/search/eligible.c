@@ -1,3 +1,4 @@
+#include "job/queues.h"
 #include "orchestrator/tune/search/internal.h"
 
 /* Ceilings and predictions come from figures that are a few percent off; where measurements show
@@ -9,11 +10,12 @@
 /* Settings that never worked, and failed so often, are not tried again. */
 #define DEAD_AFTER 3
 
-/* All queues of all clients together are limited, whatever the clients do with them. */
+/* All queues of clients and server together are limited, whatever the clients do with them. */
 static bool has_as_many_queues(const struct tune_candidate *one, const struct tune_candidate *other)
 {
     return one->processes >= other->processes &&
-           one->processes * one->connections >= other->processes * other->connections;
+           mps_queues(one->processes, one->connections) >=
+               mps_queues(other->processes, other->connections);
 }
 
 bool tune_has_room(const struct tune_search *search, const struct tune_candidate *refused)

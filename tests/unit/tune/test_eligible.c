@@ -40,12 +40,14 @@ static void test_as_many_queues_of_clients_are_not_tried(void **state)
     struct tune_candidate space[] = {
         {.processes = 4, .threads = 8, .connections = 32, .axes = {[TUNE_AXIS_MPS] = 1}},
         {.processes = 4, .threads = 1, .connections = 32, .axes = {[TUNE_AXIS_MPS] = 1}},
+        {.processes = 9, .threads = 1, .connections = 16, .axes = {[TUNE_AXIS_MPS] = 1}},
+        /* As many of the clients, and fewer of the server. */
         {.processes = 8, .threads = 1, .connections = 16, .axes = {[TUNE_AXIS_MPS] = 1}},
         {.processes = 16, .threads = 1, .connections = 4, .axes = {[TUNE_AXIS_MPS] = 1}},
         {.processes = 2, .threads = 1, .connections = 64, .axes = {[TUNE_AXIS_MPS] = 1}},
         {.processes = 4, .threads = 1, .connections = 32},
     };
-    const bool is_beyond[] = {false, true, true, false, false, false};
+    const bool is_beyond[] = {false, true, true, false, false, false, false};
     const struct tune_observation full = {.outcome = TUNE_INFEASIBLE, .crowded = true};
     rig_take_space(space, sizeof space / sizeof *space);
     rig_begin(&rig_rules);
