@@ -67,18 +67,6 @@ static enum status choose(struct capture *capture, struct job *job)
     return status;
 }
 
-void capture_announce(const struct capture *capture, const char *what, unsigned processes)
-{
-    char text[96];
-    if (options_switch(capture->options, OPTION_QUIET))
-        return;
-    if (processes > 1)
-        snprintf(text, sizeof text, "%s in %u processes over MPS", what, processes);
-    else
-        snprintf(text, sizeof text, "%s alone", what);
-    report_notice(text);
-}
-
 static enum status run_plain(struct capture *capture)
 {
     struct round_result result;

@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "orchestrator/trace/run.h"
 
@@ -10,15 +9,6 @@
  * program differ by as much. */
 #define TRIES 8
 #define NEAR_REL 0.05
-
-const char *capture_layouts(unsigned crowd, char out[CAPTURE_LAYOUTS_TEXT])
-{
-    if (crowd)
-        snprintf(out, CAPTURE_LAYOUTS_TEXT, "threads:1,processes+mps:%u", crowd);
-    else
-        snprintf(out, CAPTURE_LAYOUTS_TEXT, "threads:1");
-    return out;
-}
 
 enum status capture_measure_crowd(struct capture *capture, const struct point *point,
                                   struct round_result *out)

@@ -1,6 +1,7 @@
 /*
  * Shared by the files of the record command: running the program (capture.c), measuring what was
- * made of it (replay.c), alone and beside others (crowd.c), and writing the job file (file.c).
+ * made of it (replay.c), alone and beside others (crowd.c), what both need before (prepare.c), and
+ * writing the job file (file.c).
  */
 #pragma once
 

@@ -5,8 +5,8 @@ orchestrator_capture_libcapture_a_SOURCES = \
     orchestrator/capture/describe.c orchestrator/capture/describe.h orchestrator/capture/file.c \
     orchestrator/capture/fit.c orchestrator/capture/fit.h orchestrator/capture/internal.h \
     orchestrator/capture/iteration.c orchestrator/capture/iteration.h \
-    orchestrator/capture/name.c orchestrator/capture/replay.c orchestrator/capture/share.c \
-    orchestrator/capture/share.h
+    orchestrator/capture/name.c orchestrator/capture/prepare.c orchestrator/capture/replay.c \
+    orchestrator/capture/share.c orchestrator/capture/share.h
 
 unit_tests += tests/unit/capture/test_capture
 tests_unit_capture_test_capture_SOURCES = tests/unit/capture/test_capture.c $(trace_made)

@@ -1,14 +1,11 @@
 #include "orchestrator/capture/internal.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/clock.h"
 #include "common/host_work.h"
-#include "orchestrator/campaign/campaign.h"
 #include "orchestrator/capture/fit.h"
-#include "orchestrator/console/report.h"
 #include "orchestrator/trace/run.h"
 
 /* Where even this is too short for a kernel of a given duration, the search for its length gives
@@ -31,52 +28,6 @@
 
 /* The most that tracing adds to a call and its work. */
 #define TRACED_CALL_NS 5e3
-
-static enum status set(struct job *job, enum option_id id, const char *text)
-{
-    return job_set(job, &option_table[id], text);
-}
-
-/* A job of the one workload, alone and with the crowd. */
-static enum status make_job(const struct captured_workload *captured, unsigned crowd,
-                            struct job *out)
-{
-    char layouts[CAPTURE_LAYOUTS_TEXT];
-    enum status status = job_load(NULL, out);
-    if (status != STATUS_OK)
-        return status;
-    out->workloads = malloc(sizeof *out->workloads);
-    if (!out->workloads)
-        return status_set(STATUS_MEMORY, "out of memory for a workload");
-    out->workloads[0] = captured->workload;
-    out->workload_count = 1;
-    status = set(out, OPTION_LAYOUT, capture_layouts(crowd, layouts));
-    if (status == STATUS_OK)
-        status = set(out, OPTION_WORKLOAD, captured->workload.name);
-    if (status == STATUS_OK)
-        status = set(out, OPTION_LAUNCH, captured->graph ? "graph" : "stream");
-    if (status == STATUS_OK)
-        status = set(out, OPTION_MEMORY, captured->pageable ? "pageable" : "pinned");
-    return status == STATUS_OK ? set(out, OPTION_SYNC, "none") : status;
-}
-
-enum status replay_prepare(struct capture *capture, struct replay *out)
-{
-    *out = (struct replay){0};
-    enum status status = make_job(&capture->workload, capture->crowd, &out->job);
-    if (status == STATUS_OK)
-        status = plan_make(&out->job, 1, &out->plan);
-    if (status == STATUS_OK)
-        status = lengths_find(&capture->session, out->plan.points, out->plan.count,
-                              capture->limits.timeout_ns, true, report_notice, capture->lengths);
-    return status;
-}
-
-void replay_release(struct replay *replay)
-{
-    plan_release(&replay->plan);
-    job_release(&replay->job);
-}
 
 /* What the host's work took longer than that, as on virtual machines for seconds. */
 static double held_up_ns(const struct capture *capture, const struct round_result *result)
