@@ -14,10 +14,6 @@
 #define CREW_MOST 6
 #define DEAR_CREW_MOST 24
 
-/* What one start serves is much alike: the gain of each further layout counts this share of that of
- * the one before. */
-#define ALIKE 0.7
-
 /* A look is not worth it if it is expected to gain less than this share, and another one of the
  * same layout, of which the finals show more. */
 #define GAIN_LEAST 0.0001
@@ -217,7 +213,7 @@ static double start_rate(const struct choice *choice, size_t i, size_t crew_most
     const struct tune_candidate *first = &search->candidates[choice->open[i]];
     double seconds = tune_look_seconds(search, choice->open[i]), gains[DEAR_CREW_MOST] = {0.0};
     double with_s = tune_held_look_seconds(search, choice->open[i]);
-    double gain = gain_of(choice, i), rate = gain / seconds, new = ALIKE;
+    double gain = gain_of(choice, i), rate = gain / seconds;
     size_t count = 0;
     for (size_t k = 0; k < choice->count; k++) {
         const struct tune_candidate *one = &search->candidates[choice->open[k]];
@@ -232,9 +228,8 @@ static double start_rate(const struct choice *choice, size_t i, size_t crew_most
             gains[at] = more;
     }
     for (size_t k = 0; k < count && seconds + with_s <= seconds_most; k++) {
-        gain += new *gains[k];
+        gain += gains[k];
         seconds += with_s;
-        new *= ALIKE;
         rate = fmax(rate, gain / seconds);
     }
     return rate;
@@ -274,6 +269,29 @@ static bool may_look(const struct choice *choice, size_t i, double gain, bool *t
     return fits;
 }
 
+/* Whether the processes that wait have measured for less time than their start took. */
+static bool owes_its_start(const struct tune_search *search)
+{
+    if (!search->rules.program || search->held == TUNE_NO_POINT)
+        return false;
+    double look_s = tune_held_look_seconds(search, search->held);
+    double start_s = tune_look_seconds(search, search->held) - look_s;
+    return (double)search->held_looks * look_s < start_s;
+}
+
+/* Whether no others may start yet: those that wait cost a start, and serve open points that may
+ * gain as much as one has to. */
+static bool has_crew_to_use(const struct choice *choice, double held_most)
+{
+    const struct tune_search *search = choice->search;
+    bool uses = false;
+    for (size_t i = 0; i < choice->count && !uses && owes_its_start(search); i++)
+        uses = tune_is_held(search, choice->open[i]) && is_untried(choice, i) &&
+               gain_of(choice, i) >= START_GAIN_LEAST &&
+               tune_held_look_seconds(search, choice->open[i]) <= held_most;
+    return uses;
+}
+
 bool tune_choose(struct tune_search *search, double seconds_most, double held_most,
                  struct tune_batch *batch, bool *too_dear)
 {
@@ -286,15 +304,16 @@ bool tune_choose(struct tune_search *search, double seconds_most, double held_mo
     /* A program's processes wait for the next look, which heeds what this one shows. */
     const bool waits = search->rules.program;
     made = made && !add_plainest(&choice, seconds_most, batch);
+    const bool stays = made && has_crew_to_use(&choice, held_most);
     while (made && batch->count < (waits ? 1 : crew_most)) {
         size_t first = TUNE_NO_POINT, joins = TUNE_NO_POINT;
         double first_rate = 0.0, join_rate = 0.0, first_s = 0.0, join_s = 0.0;
         for (size_t i = 0; i < choice.count; i++) {
             double gain = gain_of(&choice, i);
-            if (!may_look(&choice, i, gain, too_dear))
-                continue;
             size_t point = choice.open[i];
             bool held = tune_is_held(search, point);
+            if ((stays && !held) || !may_look(&choice, i, gain, too_dear))
+                continue;
             double alone_s =
                 held ? tune_held_look_seconds(search, point) : tune_look_seconds(search, point);
             double rate = waits && !held && alone_s <= seconds_most

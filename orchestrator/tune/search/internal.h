@@ -72,12 +72,13 @@ struct tune_search {
     double look_s;    /* length of a window of a look */
     double final_s;   /* length of a window of the finals */
     struct tune_costs costs;
-    size_t held;      /* the point whose processes wait, or TUNE_NO_POINT */
-    double surpassed; /* the most that a layout did, as a multiple of its ceiling; at least 1 */
-    bool cut;         /* time ended the search */
-    bool reopened;    /* the finals went on once more, for an obvious layout */
-    bool asked;       /* the last batch had points to measure */
-    size_t noted;     /* observations since that batch */
+    size_t held;       /* the point whose processes wait, or TUNE_NO_POINT */
+    size_t held_looks; /* windows that they had, with the one that was asked for last */
+    double surpassed;  /* the most that a layout did, as a multiple of its ceiling; at least 1 */
+    bool cut;          /* time ended the search */
+    bool reopened;     /* the finals went on once more, for an obvious layout */
+    bool asked;        /* the last batch had points to measure */
+    size_t noted;      /* observations since that batch */
 };
 
 /* -- belief.c -- */

@@ -292,8 +292,7 @@ static bool fill(struct tune_search *search, struct tune_batch *batch)
     case TUNE_STAGE_FINAL:
         return tune_add_round(search, batch);
     case TUNE_STAGE_NAIVE:
-        return !is_unproved(search) &&
-               (add_naive(search, batch) || add_late_finals(search, batch));
+        return !is_unproved(search) && (add_naive(search, batch) || add_late_finals(search, batch));
     default:
         return false;
     }
@@ -330,5 +329,7 @@ void tune_search_next(struct tune_search *search, double seconds_left,
         search->stage++;
     }
     out->stage = search->stage;
+    if (out->count > 0)
+        search->held_looks = tune_is_held(search, out->items[0].point) ? search->held_looks + 1 : 1;
     search->asked = out->count > 0;
 }

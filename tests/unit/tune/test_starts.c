@@ -41,6 +41,41 @@ static void test_the_second_start_of_a_program(void **state)
     }
 }
 
+/* However much others promise, processes that cost a start measure about as long as it took, as
+ * long as they serve what may be the best. */
+static void test_a_start_earns_its_cost(void **state)
+{
+    (void)state;
+    const struct tune_costs costs = {.point_s = 0.2, .start_s = 5.0};
+    struct tune_rules rules = rig_rules;
+    struct tune_batch batch;
+    double measured_s = 0.0;
+    rules.program = rules.predicted = true;
+    rig.count = 12;
+    /* The last one has another binding, and seems to do half as much more. */
+    for (size_t i = 0; i < rig.count; i++)
+        rig.space[i] = (struct tune_candidate){
+            .processes = 8,
+            .threads = 12 - (unsigned)i,
+            .connections = 8,
+            .predicted = i < 11 ? 100.0 : 150.0,
+            .axes = {[TUNE_AXIS_MPS] = 1, [TUNE_AXIS_BIND] = i == 11},
+        };
+    rig_begin(&rules);
+    tune_search_next(rig.search, 500.0, &costs, &batch);
+    tune_search_hold(rig.search, 0);
+    size_t point = 0;
+    for (int looks = 0; point != 11 && looks < 11; looks++) {
+        rig_look(point, 100.0, 0.05, 1.0, false);
+        tune_search_next(rig.search, 500.0, &costs, &batch);
+        assert_int_equal(batch.count, 1);
+        point = batch.items[0].point;
+        measured_s += batch.items[0].window_s + costs.point_s;
+    }
+    assert_int_equal(point, 11);
+    assert_true(measured_s >= costs.start_s && measured_s < 2.0 * costs.start_s);
+}
+
 /* Rounds that leave open which of two is better ask for time for more of them. */
 static void test_what_is_open_takes_a_larger_budget(void **state)
 {
@@ -228,6 +263,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_the_second_start_of_a_program, rig_end),
+        cmocka_unit_test_teardown(test_a_start_earns_its_cost, rig_end),
         cmocka_unit_test_teardown(test_what_is_open_takes_a_larger_budget, rig_end),
         cmocka_unit_test_teardown(test_finalists_share_a_start, rig_end),
         cmocka_unit_test_teardown(test_a_start_has_one_share, rig_end),
