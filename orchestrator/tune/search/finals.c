@@ -298,8 +298,9 @@ static bool is_settled(const struct tune_search *search, size_t best, size_t poi
     bool unsure = state->rounds > 0 && tune_fits(search, point) && !tune_meets(search, point);
     if (state->rounds >= (unsure ? rules->rounds_unsure : rules->rounds_most))
         return true;
-    return point != best && !unsure && state->rounds >= rules->rounds_least &&
-           tune_is_told_apart(search, best, point);
+    bool told_apart =
+        state->rounds >= rules->rounds_least && tune_is_told_apart(search, best, point);
+    return point != best && !unsure && (told_apart || tune_is_beaten(search, best, point));
 }
 
 /* Half of the places are for those that surely meet the constraint, where there are any; they come
@@ -395,14 +396,24 @@ static void begin_dear_finals(struct tune_search *search, const size_t *points, 
     search->cut |= count < chosen && count < FINALS_COUNT;
 }
 
-/* Those that had one round have another one before others begin: one alone decides nothing. */
-static size_t keep_finalists(const struct tune_search *search, size_t *points, size_t count)
+/* The best by all that was seen. */
+static size_t believed_best(const struct tune_search *search)
+{
+    size_t standing[TUNE_LOOKS_MOST + 1];
+    return tune_stand(search, standing) > 0 ? standing[0] : TUNE_NO_POINT;
+}
+
+/* Those that had one round and are not beaten have another one before others begin: one alone
+ * decides nothing. */
+static size_t keep_finalists(const struct tune_search *search, size_t best, size_t *points,
+                             size_t count)
 {
     size_t kept[2 * TUNE_FINALISTS + 1], first = 0;
     for (size_t i = 0; i < search->known_count && first < search->finalists; i++) {
         size_t point = search->known[i];
         const struct tune_state *state = &search->states[point];
-        if (state->rounds == 1 && !state->dropped && !tune_breaks(search, point))
+        if (state->rounds == 1 && !state->dropped && !tune_breaks(search, point) &&
+            !tune_is_beaten(search, best, point))
             kept[first++] = point;
     }
     size_t all = first;
@@ -471,7 +482,8 @@ static size_t add_rivals(const struct tune_search *search, size_t *points)
 
 /* Adds what had rounds, and whose next one takes no start of its own: that shows by how much the
  * best is better. points has room for one more. */
-static size_t add_companions(const struct tune_search *search, size_t *points, size_t count)
+static size_t add_companions(const struct tune_search *search, size_t best, size_t *points,
+                             size_t count)
 {
     for (size_t i = 0; i < search->known_count && count > 0 && count < TUNE_FINALISTS; i++) {
         size_t point = search->known[i], at = 0;
@@ -479,7 +491,7 @@ static size_t add_companions(const struct tune_search *search, size_t *points, s
         while (at < count && points[at] != point)
             at++;
         if (at < count || state->rounds == 0 || state->dropped ||
-            state->rounds >= search->rules.rounds_most)
+            state->rounds >= search->rules.rounds_most || tune_is_beaten(search, best, point))
             continue;
         points[count] = point;
         double alone_s = round_seconds(search, &point, 1);
@@ -490,22 +502,56 @@ static size_t add_companions(const struct tune_search *search, size_t *points, s
     return count;
 }
 
+/* Places in the next round: those of beaten finalists stay empty until the best has its rounds. */
+static size_t open_places(const struct tune_search *search, size_t best)
+{
+    size_t places = search->finalists;
+    if (best == TUNE_NO_POINT || search->states[best].rounds >= search->rules.rounds_least)
+        return places;
+    for (size_t i = 0; i < search->known_count && places > 1; i++)
+        places -= tune_is_beaten(search, best, search->known[i]);
+    return places;
+}
+
+/* By how much the windows of a round are longer, where what is left is not enough for one more:
+ * each of the rounds to come gets an equal part of it. A sole finalist has no more than it needs.
+ */
+static double spare_window_s(const struct tune_search *search, const size_t *points, size_t count)
+{
+    double most_s = search->costs.start_s - search->final_s;
+    if (!search->rules.final_grows || !are_finals_dear(search) || isinf(search->left_s) ||
+        count == 0)
+        return 0.0;
+    unsigned had = search->states[points[0]].rounds, least = search->rules.rounds_least;
+    double needed = had < least ? least - had : 1.0;
+    double round_s = round_seconds(search, points, count);
+    double alone_s = round_seconds(search, points, 1);
+    double fit = fmax(1.0, floor(search->left_s / round_s));
+    double rounds = count == 1 ? fmin(fit, needed) : fit;
+    double rest_s = search->left_s - rounds * round_s;
+    double more = fmax(0.0, fmin(needed - rounds, floor(rest_s / alone_s)));
+    double spare_s = search->left_s - START_SPARE * (rounds * round_s + more * alone_s);
+    return fmax(0.0, fmin(spare_s / (rounds * (double)count + more), most_s));
+}
+
 bool tune_add_round(struct tune_search *search, struct tune_batch *batch)
 {
     size_t points[TUNE_FINALISTS + 1] = {0};
     if (!search->begun)
         begin_finals(search);
-    size_t count = choose_finalists(search, points);
+    size_t count = choose_finalists(search, points), best = believed_best(search);
     if (are_finals_dear(search))
-        count = keep_finalists(search, points, count);
+        count = keep_finalists(search, best, points, count);
     if (is_decided(search, points, count) && (count = add_rivals(search, points)) == 0)
         return false;
-    count = count < search->finalists ? count : search->finalists;
-    count = add_companions(search, points, count);
+    size_t places = open_places(search, best);
+    count = count < places ? count : places;
+    count = add_companions(search, best, points, count);
     while (count > 0 && round_seconds(search, points, count) > search->left_s)
         count--;
+    double final_s = search->final_s + spare_window_s(search, points, count);
     for (size_t i = 0; i < count; i++)
-        tune_add(batch, points[i], final_window_s(search, search->final_s, points[i]));
+        tune_add(batch, points[i], final_window_s(search, final_s, points[i]));
     search->cut |= count == 0;
     batch->fresh = true;
     return count > 0;

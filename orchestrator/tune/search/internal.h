@@ -214,6 +214,10 @@ size_t tune_leaders(const struct tune_search *search, size_t *out, size_t most);
  * tune_stand() has set. */
 bool tune_is_told_apart(const struct tune_search *search, size_t best, size_t point);
 
+/* Reports whether the looks and the rounds of a program's layout are all below those of the best,
+ * and leave it so little chance that it needs no further round. best may be TUNE_NO_POINT. */
+bool tune_is_beaten(const struct tune_search *search, size_t best, size_t point);
+
 /* Reports whether a point is neither worse than the best beyond doubt nor as good. */
 bool tune_is_rival(const struct tune_search *search, size_t best, size_t point);
 

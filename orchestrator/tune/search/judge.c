@@ -14,6 +14,9 @@
 #define MUCH_LESS 0.03
 #define EQUAL_RISK 0.05
 
+/* A finalist that is so surely worse than the best needs no further round. */
+#define BEATEN_SURE 0.99
+
 /* Starts of the search before the finals have two layouts to compare. */
 #define LOOKS_BEFORE 2.0
 
@@ -270,11 +273,31 @@ bool tune_is_told_apart(const struct tune_search *search, size_t best, size_t po
             chance_of_less(search, best, point, -same) > 1.0 - EQUAL_RISK);
 }
 
+/* The least, or the most, that its looks together or one of its rounds showed. */
+static double extreme_of(const struct tune_state *state, double (*pick)(double, double))
+{
+    double value = exp(state->looked / state->look_weight);
+    for (unsigned i = 0; i < state->rounds; i++)
+        value = pick(value, state->values[i]);
+    return value;
+}
+
+/* Looks and rounds agree: where a host has two levels, one window alone may be an accident. */
+bool tune_is_beaten(const struct tune_search *search, size_t best, size_t point)
+{
+    if (!search->rules.program || best == TUNE_NO_POINT || !tune_meets(search, best))
+        return false;
+    const struct tune_state *state = &search->states[point], *better = &search->states[best];
+    return state->looks > 0 && state->rounds > 0 && better->looks > 0 && better->rounds > 0 &&
+           extreme_of(state, fmax) < extreme_of(better, fmin) &&
+           chance_of_less(search, best, point, same_share(search)) >= BEATEN_SURE;
+}
+
 bool tune_is_rival(const struct tune_search *search, size_t best, size_t point)
 {
     bool worse = false;
     mark_worse(search, best, &point, 1, &worse);
-    return !worse && !is_as_good(search, best, point);
+    return !worse && !is_as_good(search, best, point) && !tune_is_beaten(search, best, point);
 }
 
 static void put_first(size_t *list, size_t point)
@@ -398,7 +421,7 @@ static bool has_doubt(const struct tune_search *search, size_t winner, const siz
         if (pool[i] == winner)
             continue;
         doubt |= chance_of_less(search, pool[0], pool[i], same_share(search)) < EQUAL_SURE ||
-                 search->states[pool[i]].rounds == 1;
+                 (search->states[pool[i]].rounds == 1 && !tune_is_beaten(search, pool[0], pool[i]));
         if (is_finalist(search, pool[i]) && finals < TUNE_EQUAL_MOST)
             others[finals++] = pool[i];
     }

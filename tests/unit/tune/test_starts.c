@@ -76,6 +76,50 @@ static void test_a_start_earns_its_cost(void **state)
     assert_true(measured_s >= costs.start_s && measured_s < 2.0 * costs.start_s);
 }
 
+static void note_a_round(size_t point, double value)
+{
+    struct tune_observation seen = {.value = value, .ips = value, .high = INFINITY};
+    tune_search_note_round(rig.search, point, value, &seen);
+}
+
+/* Where its look and its first round are below all that the best showed, and far below, a finalist
+ * leaves its time to the windows of the best; it returns if a round of the best denies that. */
+static void test_a_beaten_finalist_leaves_its_time(void **state)
+{
+    (void)state;
+    static const double looks[] = {473.0, 382.0}, first[] = {486.0, 396.0};
+    const struct tune_costs costs = {.point_s = 0.2, .start_s = 9.0};
+    struct tune_rules rules = rig_rules;
+    struct tune_batch batch, alone;
+    rules.program = rules.final_grows = true;
+    rules.budget_s = 90.0;
+    rig_make_space();
+    for (size_t i = 0; i < rig.count; i++)
+        rig.space[i].excluded = i >= 2;
+    rig_begin(&rules);
+    tune_search_next(rig.search, 90.0, &costs, &batch);
+    for (size_t i = 0; i < 2; i++)
+        rig_look(i, looks[i], 0.01, 1.0, false);
+    rig.search->stage = TUNE_STAGE_FINAL;
+    tune_search_next(rig.search, 60.0, &costs, &batch);
+    assert_int_equal(batch.count, 2);
+    for (size_t i = 0; i < 2; i++)
+        note_a_round(i, first[i]);
+    tune_search_next(rig.search, 38.0, &costs, &alone);
+    assert_true(tune_is_beaten(rig.search, 0, 1) && !tune_is_beaten(rig.search, 1, 0));
+    assert_true(alone.count == 1 && alone.items[0].point == 0);
+    assert_true(alone.items[0].window_s > 2.0 * batch.items[0].window_s);
+    assert_true(alone.items[0].window_s <= costs.start_s);
+    /* The other one is not an equal, and leaves no doubt. */
+    note_a_round(0, 490.0);
+    note_a_round(0, 484.0);
+    struct tune_judgement judgement = rig_judge();
+    assert_int_equal(judgement.equal_count, 1);
+    assert_false(judgement.open);
+    note_a_round(0, 387.0);
+    assert_false(tune_is_beaten(rig.search, 0, 1));
+}
+
 /* Rounds that leave open which of two is better ask for time for more of them. */
 static void test_what_is_open_takes_a_larger_budget(void **state)
 {
@@ -264,6 +308,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_the_second_start_of_a_program, rig_end),
         cmocka_unit_test_teardown(test_a_start_earns_its_cost, rig_end),
+        cmocka_unit_test_teardown(test_a_beaten_finalist_leaves_its_time, rig_end),
         cmocka_unit_test_teardown(test_what_is_open_takes_a_larger_budget, rig_end),
         cmocka_unit_test_teardown(test_finalists_share_a_start, rig_end),
         cmocka_unit_test_teardown(test_a_start_has_one_share, rig_end),
