@@ -284,12 +284,12 @@ static bool owes_its_start(const struct tune_search *search)
 static bool has_crew_to_use(const struct choice *choice, double held_most)
 {
     const struct tune_search *search = choice->search;
-    bool uses = false;
-    for (size_t i = 0; i < choice->count && !uses && owes_its_start(search); i++)
-        uses = tune_is_held(search, choice->open[i]) && is_untried(choice, i) &&
-               gain_of(choice, i) >= START_GAIN_LEAST &&
-               tune_held_look_seconds(search, choice->open[i]) <= held_most;
-    return uses;
+    for (size_t i = 0; i < choice->count && owes_its_start(search); i++)
+        if (tune_is_held(search, choice->open[i]) && is_untried(choice, i) &&
+            gain_of(choice, i) >= START_GAIN_LEAST &&
+            tune_held_look_seconds(search, choice->open[i]) <= held_most)
+            return true;
+    return false;
 }
 
 bool tune_choose(struct tune_search *search, double seconds_most, double held_most,
