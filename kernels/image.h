@@ -11,7 +11,7 @@
  *   mpsweep_delay(unsigned long long cycles)
  *   mpsweep_compute(const int *source, int *destination, int value, int elements, int steps)
  *   mpsweep_load(const int *source, int *destination, int value, int elements, int steps,
- *                const int4 *set, unsigned vectors)
+ *                const int4 *set, unsigned vectors, unsigned *place)
  *   mpsweep_stream(const int *source, int *destination, int value, unsigned long long vectors,
  *                  unsigned long long total)
  *   mpsweep_empty(void)

@@ -91,33 +91,42 @@ extern "C" __global__ void mpsweep_compute(const int *__restrict__ source,
 /* Steps of arithmetic that take about as long as a load that the second-level cache answers. */
 #define STEPS_OF_A_LOAD 64
 
-/* As mpsweep_compute, but for each STEPS_OF_A_LOAD of its steps a GPU thread loads a vector of the
- * working set: one after the other, since the address of each needs the one before. The kernel after
- * this one, whose data are one more, goes on behind. There are `vectors` in the set, a power of two;
- * what they hold makes no difference. */
+/* As mpsweep_compute, but for each STEPS_OF_A_LOAD of its steps a GPU thread loads from a vector of
+ * the working set: one after the other, since the address of each needs the one before. The set has
+ * `vectors`, 64 or more, and *place is where a kernel begins in it; the next one goes on behind.
+ * What the set holds makes no difference, nor does it where *place begins. */
 extern "C" __global__ void mpsweep_load(const int *__restrict__ source,
                                         int *__restrict__ destination, int value, int elements,
-                                        int steps, const int4 *__restrict__ set, unsigned vectors)
+                                        int steps, const int4 *set, unsigned vectors,
+                                        unsigned *place)
 {
     const int4 *from = reinterpret_cast<const int4 *>(source);
     int4 *to = reinterpret_cast<int4 *>(destination);
     const int zero = elements & 3;
     const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x, width = blockDim.x * gridDim.x;
-    const unsigned i = thread % (unsigned)(elements / 4);
-    unsigned loads = (unsigned)steps / STEPS_OF_A_LOAD;
-    unsigned at = (unsigned)source[0] * loads * width + thread;
+    /* A grid that is as wide as much of the set hops through it by no divisor of it. */
+    const unsigned hop = width < vectors / 8 ? width : vectors / 8 * 5 + 32;
+    const unsigned i = thread % (unsigned)(elements / 4), loads = (unsigned)steps / STEPS_OF_A_LOAD;
+    const unsigned begin = __ldcg(place) % vectors;
+    unsigned at = (begin + thread) % vectors;
     int4 v = from[i];
     int loaded = 0;
 #pragma unroll 1
-    for (; loads > 0; --loads) {
-        loaded = set[at & (vectors - 1)].x & zero;
-        at += width + (unsigned)loaded;
+    for (unsigned left = loads; left > 0; --left) {
+        /* Not from the first-level cache, where one lap may find what the last has left. */
+        loaded = __ldcg(&set[at].x) & zero;
+        at += hop + (unsigned)loaded;
+        if (at >= vectors)
+            at -= vectors;
     }
     v.x += value;
     v.y += value;
     v.z += value;
     v.w += value;
     to[i] = chain(v, steps % STEPS_OF_A_LOAD, zero + loaded);
+    /* A block that starts later may begin there: it loads as much. */
+    if (thread == 0)
+        *place = (unsigned)((begin + (unsigned long long)loads * hop) % vectors);
 }
 
 static __device__ __forceinline__ int4 plus(int4 v, int value)

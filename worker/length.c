@@ -9,8 +9,6 @@
 /* One disturbed measurement can mislead a search, so what is not found is searched for up to this
  * often. */
 #define SEARCHES 3
-/* From this search on, a coarse result is one: what two searches find was not disturbed. */
-#define COARSE_FROM 2
 
 /* Beyond what is known, the most by which an amount grows at once: the first amounts may have shown
  * next to nothing. */
@@ -124,7 +122,7 @@ enum status length_find(const struct length_search *search, struct length *out)
             return status;
         if (i == 0 || off(search, found.got_ns) < off(search, best.got_ns))
             best = found;
-        double enough = i + 1 < COARSE_FROM ? LENGTH_TOLERANCE : LENGTH_COARSE_TOLERANCE;
+        double enough = i + 1 < SEARCHES ? LENGTH_TOLERANCE : LENGTH_COARSE_TOLERANCE;
         if (off(search, best.got_ns) <= enough) {
             *out = best;
             return STATUS_OK;

@@ -49,7 +49,7 @@ unsigned kernel_arguments(enum kernel kernel)
     case KERNEL_LOCATE:
         return 3;
     case KERNEL_LOAD:
-        return 7;
+        return 8;
     default:
         return 5;
     }

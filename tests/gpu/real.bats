@@ -206,9 +206,9 @@ JOB
 
 @test "described workloads: the cache holds the working set of one process, and not of two" {
   real
-  local kernels="blocks=39 threads=184 duration=3us count=1000"
-  printf '%s\n' "[workload loads]" "step = kernel $kernels bound=cache" \
-    "[workload computes]" "step = kernel $kernels" >two.job
+  local kernels="blocks=39 threads=184 duration=5us count=20"
+  printf '%s\n' "[workload loads]" "step = copy-in 4K" "step = kernel $kernels bound=cache" \
+    "[workload computes]" "step = copy-in 4K" "step = kernel $kernels" >two.job
   expect 0 "$MPSWEEP" sweep two.job "${QUICK[@]}" -l processes+mps:1,2 --launch graph \
     -w loads,computes -q -o two.jsonl
   points 'length == 4 and all(.throughput_ips > 0) and

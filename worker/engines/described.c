@@ -9,7 +9,9 @@
 /* What a block of any kernel may have; more must be asked for. */
 #define SHARED_ALWAYS (48 * 1024)
 
-/* Of a working set, on a GPU that has no cache to ask for. */
+/* Of the cache, a working set: those of two workers do not fit. */
+#define SET_CACHE_REL (9.0 / 16.0)
+/* On a GPU that reports no cache. */
 #define SET_VECTORS_LEAST 65536u
 
 static cuda_function function_of(const struct worker_context *context,
@@ -50,12 +52,13 @@ enum status described_set_open(const struct worker_process *process,
         return STATUS_OK;
     enum status status = CUDA_CALL(&process->driver, device_get_attribute, &cache,
                                    CUDA_ATTRIBUTE_L2_CACHE_BYTES, process->device);
-    set->vectors = SET_VECTORS_LEAST;
-    while (set->vectors < (unsigned)cache / WORK_VECTOR_BYTES / 2)
-        set->vectors *= 2;
+    set->vectors = (unsigned)(SET_CACHE_REL * cache / WORK_VECTOR_BYTES);
+    if (set->vectors < SET_VECTORS_LEAST)
+        set->vectors = SET_VECTORS_LEAST;
+    /* The place in it lies behind it. */
     if (status == STATUS_OK)
         status = CUDA_CALL(&process->driver, mem_alloc, &set->memory,
-                           (size_t)set->vectors * WORK_VECTOR_BYTES);
+                           ((size_t)set->vectors + 1) * WORK_VECTOR_BYTES);
     return status;
 }
 
@@ -65,13 +68,14 @@ cuda_result described_launch(const struct worker_process *process,
                              cuda_device_pointer from, cuda_device_pointer to)
 {
     cuda_device_pointer loaded = set->memory;
+    cuda_device_pointer place = loaded + (cuda_device_pointer)set->vectors * WORK_VECTOR_BYTES;
     unsigned set_vectors = set->vectors;
     int added = 1, elements = (int)(workload_worked_bytes(step) / sizeof(int));
     int length = (int)step->amount;
     unsigned long long total = step->amount,
                        vectors = workload_worked_bytes(step) / WORK_VECTOR_BYTES;
     /* A kernel that computes takes the first five. */
-    void *computes[] = {&from, &to, &added, &elements, &length, &loaded, &set_vectors};
+    void *computes[] = {&from, &to, &added, &elements, &length, &loaded, &set_vectors, &place};
     void *streams[] = {&from, &to, &added, &vectors, &total};
     void *waits[] = {&total};
     void **parameters = step->kind == STEP_MEMORY   ? streams

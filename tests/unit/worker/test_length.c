@@ -130,7 +130,7 @@ static void between_steps_the_nearest_is_taken(void **state)
     struct length length = {0};
     assert_int_equal(find(&paper, 2040, 16, &length), STATUS_OK);
     assert_true(length.got_ns >= 2000 && length.got_ns < 2010);
-    assert_true(paper.calls <= 60);
+    assert_true(paper.calls <= 90);
     paper.stairs_ns = 300;
     assert_int_equal(find(&paper, 2240, 16, &length), STATUS_UNSUPPORTED);
     assert_non_null(strstr(status_text(), "the nearest that it comes to is 2.1"));
