@@ -63,9 +63,10 @@ static double copies_s(const struct work *work, const struct calibration *calibr
 
 double ceiling_busy_s(const struct work *work, const struct calibration *calibration)
 {
-    double turns_per_s = calibration->turns_per_ms * (NS_PER_S / NS_PER_MS);
-    double turns_s = turns_per_s > 0.0 ? (double)work->turns / turns_per_s : 0.0;
-    return (double)work->busy_ns / NS_PER_S + turns_s;
+    /* An older calibration has none: a turn takes about a nanosecond. */
+    double turns_per_ms = calibration->turns_per_ms > 0.0 ? calibration->turns_per_ms : NS_PER_MS;
+    return (double)work->busy_ns / NS_PER_S +
+           (double)work->turns / (turns_per_ms * (NS_PER_S / NS_PER_MS));
 }
 
 double ceiling_host_steps_s(const struct work *work, const struct calibration *calibration)

@@ -135,7 +135,7 @@ static void describe_error(const struct exchange *exchange, CURLcode code, char 
     else if (code == CURLE_ABORTED_BY_CALLBACK || code == CURLE_GOT_NOTHING)
         snprintf(text, 128, "the connection was closed without an answer");
     else if (code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_WEIRD_SERVER_REPLY)
-        snprintf(text, 128, "an answer that is not HTTP/1.0 or 1.1%s%.80s",
+        snprintf(text, 128, "an answer that is not valid HTTP/1.0 or 1.1%s%.70s",
                  exchange->error[0] ? ": " : "", exchange->error);
     else
         snprintf(text, 128, "%.127s",

@@ -136,7 +136,7 @@ FAILED='3[0-9](\.[0-9])?% of the requests failed'
   for length in none -5; do
     measure 0 -l processes:1 --streams 2 -- "$SERVER" --port '{port}' --delay-ms 2 --length "$length" --every 3
     points 'all(measured and .requests.errors > 0 and .requests.wrong_answers == 0
-      and (.requests.first | test("not HTTP/1.0 or 1.1: .*Content-Length")))' r.jsonl
+      and (.requests.first | test("not valid HTTP/1.0 or 1.1: .*Content-Length")))' r.jsonl
   done
   # Of more bytes than come, or than any number holds.
   for length in 4096 99999999999999999999; do
