@@ -224,7 +224,7 @@ const char *workload_bound_name(uint32_t kind)
     for (size_t i = 0; i < BOUNDS; i++)
         if (bounds[i].kind == kind)
             return bounds[i].name;
-    return "clock";
+    return "";
 }
 
 static enum status parse_key(const struct word *word, char *text, struct given *given)
@@ -283,8 +283,10 @@ static enum status make_kernel(const struct given *given, struct workload_step *
         return status_set(STATUS_USAGE, "a kernel of cycles= is bound by the clock: leave bound= "
                                         "out");
     if (given->is[KEY_BYTES] && given->is[KEY_BOUND] && given->number[KEY_BOUND] != STEP_MEMORY)
-        return status_set(STATUS_USAGE, "a kernel of bytes= is bound by memory: give duration= for "
-                                        "one that is bound by computing");
+        return status_set(
+            STATUS_USAGE,
+            "a kernel of bytes= is bound by memory: give duration= for one of bound=%s",
+            workload_bound_name((uint32_t)given->number[KEY_BOUND]));
     step->blocks = given->is[KEY_BLOCKS] ? (uint32_t)given->number[KEY_BLOCKS] : DEFAULT_BLOCKS;
     step->threads = given->is[KEY_THREADS] ? (uint32_t)given->number[KEY_THREADS] : DEFAULT_THREADS;
     step->shared = (uint32_t)given->number[KEY_SHARED];
@@ -448,13 +450,13 @@ const char *workload_step_text(const struct workload_step *step, char out[WORKLO
         if (step->shared)
             text_append(&text, " shared=%s", size_text(step->shared, number));
         if (step->asked_ns)
-            text_append(&text, " duration=%s%s%s", time_text(step->asked_ns, number),
-                        step->kind == STEP_COMPUTE ? "" : " bound=",
-                        step->kind == STEP_COMPUTE ? "" : workload_bound_name(step->kind));
+            text_append(&text, " duration=%s", time_text(step->asked_ns, number));
         else if (step->kind == STEP_CYCLES)
             text_append(&text, " cycles=%llu", (unsigned long long)step->amount);
         else
             text_append(&text, " bytes=%s", size_text(step->amount, number));
+        if (step->asked_ns && step->kind != STEP_COMPUTE)
+            text_append(&text, " bound=%s", workload_bound_name(step->kind));
     } else {
         while (word < words + WORDS - 1 && word->kind != step->kind)
             word++;

@@ -88,7 +88,7 @@ enum status workload_set_check(struct workload *workload, const char *text);
 /* Whether all steps together make sense. */
 enum status workload_end(const struct workload *workload);
 
-/* What a kernel of a duration is bound by, as bound=. */
+/* What a kernel of a duration is bound by, as bound=; empty of any other step. */
 const char *workload_bound_name(uint32_t kind);
 
 /* The step as one would write it; defaults are left out. Returns out. */

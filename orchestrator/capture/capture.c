@@ -217,7 +217,9 @@ static void print_crowd(const struct capture *capture)
     printf("with %u processes over MPS: replay %s/s, program %s/s: %+.1f%%%s%s\n", capture->crowd,
            text_number(capture->replay_crowd_ips, replay, sizeof replay),
            text_number(capture->program_crowd_ips, program, sizeof program), 100.0 * off,
-           capture_has_kernels(capture) ? ", with " : "",
+           !capture_has_kernels(capture) ? ""
+           : capture->share.cached       ? ", with bound=cache and "
+                                         : ", with ",
            capture_has_kernels(capture) ? capture_blocks(capture, blocks) : "");
     if (fabs(off) <= CAPTURE_ALIKE_REL)
         return;

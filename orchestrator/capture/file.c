@@ -33,17 +33,16 @@ bool capture_has_kernels(const struct capture *capture)
 
 const char *capture_blocks(const struct capture *capture, char out[CAPTURE_BLOCKS_TEXT])
 {
-    const char *bound = capture->share.cached ? ", bound by the cache" : "";
     double scale = capture->share.scale;
     if (scale == 1.0)
-        snprintf(out, CAPTURE_BLOCKS_TEXT, "the program's blocks%s", bound);
+        snprintf(out, CAPTURE_BLOCKS_TEXT, "the program's blocks");
     else
-        snprintf(out, CAPTURE_BLOCKS_TEXT, "%.*f times the program's blocks%s",
+        snprintf(out, CAPTURE_BLOCKS_TEXT, "%.*f times the program's blocks",
                  scale < 0.1     ? 3
                  : scale < 10.0  ? 2
                  : scale < 100.0 ? 1
                                  : 0,
-                 scale, bound);
+                 scale);
     return out;
 }
 
@@ -64,12 +63,12 @@ static void put_crowd(FILE *out, const struct capture *capture)
             text_number(capture->replay_crowd_ips, replay, sizeof replay), 100.0 * off);
     if (capture_has_kernels(capture))
         fprintf(
-            out, "# Its kernels have %s%s,\n# %s.\n", capture_blocks(capture, blocks),
-            capture->share.cached ? "" : ", and compute",
+            out, "# Its kernels have %s and %s,\n# %s.\n", capture_blocks(capture, blocks),
+            capture->share.cached ? "wait for the cache" : "compute",
             fabs(off) <= CAPTURE_ALIKE_REL
-                ? "so that they leave other processes as much of the GPU as the program's do"
-                : "and others did not bring it nearer to the program: the difference may be on\n"
-                  "# the host");
+                ? "so that they leave as much of the GPU to that many processes as the program's do"
+                : "and no other number of blocks, and neither kind of kernel, came nearer to the\n"
+                  "# program: the difference may be on the host");
 }
 
 static void put_head(FILE *out, const struct capture *capture)

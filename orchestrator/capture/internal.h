@@ -1,7 +1,7 @@
 /*
  * Shared by the files of the record command: running the program (capture.c), measuring what was
  * made of it (replay.c), alone and beside others (crowd.c), what both need before (prepare.c), and
- * writing the job file (file.c).
+ * writing the job file (file.c). How both change the workload is in fit.c and share.c.
  */
 #pragma once
 
@@ -82,8 +82,8 @@ void capture_name_after(char *const *command, char name[WORKLOAD_NAME_BYTES]);
 /* Whether the workload has any: a program may only copy. */
 bool capture_has_kernels(const struct capture *capture);
 
-/* "3.25 times the program's blocks, bound by the cache". Returns out. */
-#define CAPTURE_BLOCKS_TEXT 64
+/* "3.25 times the program's blocks". Returns out. */
+#define CAPTURE_BLOCKS_TEXT 48
 const char *capture_blocks(const struct capture *capture, char out[CAPTURE_BLOCKS_TEXT]);
 
 /* Writes the job file, which appears whole or not at all, and replaces none. */

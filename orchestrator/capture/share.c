@@ -69,7 +69,8 @@ enum status share_find(const struct share_search *search, struct share *out)
 {
     struct share loads;
     enum status status = find(search, false, out);
-    if (status != STATUS_OK || is_near(search, out))
+    /* Kernels that wait for a cache do less than those that compute. */
+    if (status != STATUS_OK || out->ratio < 1.0 || !search->can_load || is_near(search, out))
         return status;
     status = find(search, true, &loads);
     if (status == STATUS_UNSUPPORTED)

@@ -15,6 +15,7 @@
  * its kernels cannot be. */
 struct made {
     double alone, power, begins, refused_from, loading;
+    bool no_durations;
     unsigned measured;
 };
 
@@ -32,7 +33,8 @@ static enum status measure(void *data, struct share *share)
 static struct share find(struct made *made, enum status expected)
 {
     struct share found = {0};
-    const struct share_search search = {.least = 1.0 / 64,
+    const struct share_search search = {.can_load = !made->no_durations,
+                                        .least = 1.0 / 64,
                                         .most = 2000.0,
                                         .near_rel = 0.02,
                                         .tries = 8,
@@ -114,6 +116,16 @@ static void kernels_compute_unless_others_are_clearly_nearer(void **state)
     made = (struct made){.alone = 1.01, .begins = 1.0, .refused_from = 9.0, .loading = 0.99};
     assert_false(find(&made, STATUS_OK).cached);
     assert_int_equal(made.measured, 1);
+    /* Nor where they would do still less, or no kernel has a duration. */
+    made = (struct made){
+        .alone = 0.6, .begins = 1.0, .refused_from = (double)INFINITY, .loading = 1.6};
+    assert_false(find(&made, STATUS_OK).cached);
+    made = (struct made){.alone = 1.3,
+                         .begins = 1.0,
+                         .refused_from = (double)INFINITY,
+                         .loading = 0.77,
+                         .no_durations = true};
+    assert_false(find(&made, STATUS_OK).cached);
 }
 
 int main(void)
