@@ -56,7 +56,8 @@ static void find_bounds(const struct capture *capture, struct share_search *sear
         const struct workload_step *step = &workload->steps[i];
         if (!workload_step_is_kernel(step))
             continue;
-        search->can_load |= step->asked_ns > 0;
+        /* A host that keeps the GPU waiting is what holds up the processes, too. */
+        search->can_load |= step->asked_ns > 0 && !capture->host_bound;
         search->least = fmin(search->least, 1.0 / step->blocks);
         search->most = fmax(search->most, full_blocks(capture, step) / step->blocks);
     }

@@ -160,12 +160,12 @@ static enum status measure_fit(struct fit *fit, const struct workload *before)
 }
 
 /* Makes the workload, which was measured, as long as the program. */
-static enum status fit(struct capture *capture, double host_ns)
+static enum status fit(struct capture *capture)
 {
     struct fit fit = {.workload = &capture->workload.workload,
                       .asked_ns = capture->program_ns,
                       .took_ns = capture->replay_ns,
-                      .host = host_ns > captured_wait_ns(&capture->iteration),
+                      .host = capture->host_bound,
                       .busy = capture->busy,
                       .turns_per_ns = capture->turns_per_ns,
                       .measure = measure_fit,
@@ -202,14 +202,14 @@ static enum status translate_and_measure(struct capture *capture)
 }
 
 /* Other blocks may have made an iteration alone a little longer, or shorter. */
-static enum status fit_both(struct capture *capture, double host_ns)
+static enum status fit_both(struct capture *capture)
 {
     enum status status = capture_fit_crowd(capture);
     const struct workload found = capture->workload.workload;
     if (status == STATUS_OK)
         status = measure_workload(capture, &found);
     if (status == STATUS_OK)
-        status = fit(capture, host_ns);
+        status = fit(capture);
     return status == STATUS_OK ? measure_crowd(capture) : status;
 }
 
@@ -265,7 +265,8 @@ enum status capture_replay(struct capture *capture)
         .busy = capture->busy,
         .turns_per_ns = capture->turns_per_ns,
     };
-    double host_ns = choice.host_scale * captured_host_ns(&capture->iteration);
+    capture->host_bound = choice.host_scale * captured_host_ns(&capture->iteration) >
+                          captured_wait_ns(&capture->iteration);
     for (;;) {
         enum status status = capture_describe(&capture->iteration, &choice, &capture->workload);
         if (status == STATUS_NOT_FOUND)
@@ -276,9 +277,9 @@ enum status capture_replay(struct capture *capture)
         if (status == STATUS_OK)
             status = translate_and_measure(capture);
         if (status == STATUS_OK)
-            status = fit(capture, host_ns);
+            status = fit(capture);
         if (status == STATUS_OK && capture->program_crowd_ips > 0.0)
-            status = fit_both(capture, host_ns);
+            status = fit_both(capture);
         if (status != STATUS_UNSUPPORTED || choice.least_kernel_ns >= SHORTEST_NS)
             return status;
         choice.least_kernel_ns = choice.least_kernel_ns ? 2 * choice.least_kernel_ns : 1500;
