@@ -93,7 +93,7 @@ extern "C" __global__ void mpsweep_compute(const int *__restrict__ source,
 
 /* As mpsweep_compute, but for each STEPS_OF_A_LOAD of its steps a GPU thread loads from a vector of
  * the working set: one after the other, since the address of each needs the one before. The set has
- * `vectors`, 64 or more, and *place is where a kernel begins in it; the next one goes on behind.
+ * `vectors`, 128 or more, and *place is where a kernel begins in it; the next one goes on behind.
  * What the set holds makes no difference, nor does it where *place begins. */
 extern "C" __global__ void mpsweep_load(const int *__restrict__ source,
                                         int *__restrict__ destination, int value, int elements,
