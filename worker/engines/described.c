@@ -9,8 +9,9 @@
 /* What a block of any kernel may have; more must be asked for. */
 #define SHARED_ALWAYS (48 * 1024)
 
-/* Of the cache, a working set: those of two workers do not fit. */
-#define SET_CACHE_REL (9.0 / 16.0)
+/* Of the cache, a working set. Where the cache has two halves, each keeps what its multiprocessors
+ * load, so that a half has to hold the set of a worker, and does not hold those of two. */
+#define SET_CACHE_REL (1.0 / 3.0)
 /* On a GPU that reports no cache. */
 #define SET_VECTORS_LEAST 65536u
 

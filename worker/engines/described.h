@@ -28,8 +28,8 @@ struct described_step {
     struct worker_graph graph;
 };
 
-/* What cache-bound kernels load: somewhat more than half of the second-level cache. A worker alone
- * finds it there, and one beside others has to wait for memory. */
+/* What cache-bound kernels load: a third of the second-level cache. A worker alone finds it there,
+ * and one beside others has to wait for memory. */
 struct described_set {
     cuda_device_pointer memory; /* with a further vector, for the place; 0: no kernel loads */
     unsigned vectors;
