@@ -23,6 +23,18 @@ void bind_process_mask(const struct bind_topology *topology, enum bind_policy po
     hwloc_bitmap_to_ulongs(bind_set_of(topology, policy, gpu), BIND_WORDS, mask);
 }
 
+void bind_part(uint64_t mask[BIND_WORDS], unsigned part, unsigned parts)
+{
+    unsigned count = 0, nth = 0;
+    for (unsigned i = 0; i < BIND_WORDS; i++)
+        count += (unsigned)__builtin_popcountll(mask[i]);
+    for (unsigned cpu = 0; cpu < WORK_CPUS; cpu++) {
+        uint64_t bit = UINT64_C(1) << (cpu % 64);
+        if (mask[cpu / 64] & bit && nth++ * parts / count != part)
+            mask[cpu / 64] &= ~bit;
+    }
+}
+
 /* What one GPU's workers get. */
 struct gpu_part {
     unsigned gpu, workers;

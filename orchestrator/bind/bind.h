@@ -73,6 +73,10 @@ enum status bind_plan(const struct bind_topology *topology, enum bind_policy pol
                       const unsigned *gpu_of, unsigned workers, unsigned threads,
                       uint64_t (*masks)[BIND_WORDS]);
 
+/* Keeps the CPUs of one of `parts` parts of a mask, numbered from 0: neighbours, in all parts as
+ * many or one more. With more parts than CPUs some are empty. */
+void bind_part(uint64_t mask[BIND_WORDS], unsigned part, unsigned parts);
+
 /* For the threads that a process of the GPU has beside its workers (main, the driver's helpers):
  * the whole near set for BIND_NEAR, all allowed CPUs otherwise. */
 void bind_process_mask(const struct bind_topology *topology, enum bind_policy policy, unsigned gpu,

@@ -72,7 +72,7 @@ static enum status run_plain(struct capture *capture)
     struct round_result result;
     capture_announce(capture, "measuring the program", 1);
     enum status status =
-        trace_run(&capture->session, &capture->plan.points[0], &capture->limits, &result);
+        capture_measure_alone(capture, &capture->plan.points[0], &result, &capture->fastest_ns);
     if (status == STATUS_OK) {
         capture->program_ns = histogram_quantile_ns(&result.latency, 0.5);
         double count = result.cpu.iterations ? (double)result.cpu.iterations : 1.0;
@@ -94,13 +94,11 @@ static double fastest_ns(const struct round_result *result, unsigned processes)
     return least_us * 1e3;
 }
 
-/* No iteration is faster beside others: then the host was at a slower level alone, as virtual CPUs
- * are for seconds. Of iterations that vary, one process may only have had shorter ones. */
+/* Of iterations that vary, the fastest window or process may only have had shorter ones. */
 static void take_level(struct capture *capture)
 {
-    if (capture->crowd == 0 || capture->alike < capture->iterations)
-        return;
-    capture->program_ns = fmin(capture->program_ns, capture->crowd_ns);
+    if (capture->alike == capture->iterations)
+        capture->program_ns = fmin(capture->program_ns, capture->fastest_ns);
 }
 
 /* The program once more, in several processes over MPS: how much they leave of the GPU to each
@@ -122,7 +120,7 @@ static enum status run_crowd(struct capture *capture)
         status = STATUS_OK;
     } else if (status == STATUS_OK && capture->crowd) {
         capture->program_crowd_ips = result.throughput_ips;
-        capture->crowd_ns = fastest_ns(&result, capture->crowd);
+        capture->fastest_ns = fmin(capture->fastest_ns, fastest_ns(&result, capture->crowd));
     }
     round_result_release(&result);
     return status;
@@ -197,12 +195,8 @@ static void print_alone(const struct capture *capture)
     double off = capture_difference(capture);
     if (!isfinite(off))
         return;
-    printf("replay %.4g ms, program %.4g ms: %+.1f%%", capture->replay_ns / 1e6,
+    printf("replay %.4g ms, program %.4g ms: %+.1f%%\n", capture->replay_ns / 1e6,
            capture->program_ns / 1e6, 100.0 * off);
-    if (capture->replay_measured_ns > (1.0 + CAPTURE_ALIKE_REL) * capture->replay_ns)
-        printf(" (measured: %.4g ms, its host's work being slower than at best)",
-               capture->replay_measured_ns / 1e6);
-    putchar('\n');
     if (fabs(off) > CAPTURE_ALIKE_REL)
         report_notice("warning: the workload's iterations are not as long as the program's: what "
                       "its kernels are bound by, and what else it does, is not in it");

@@ -82,9 +82,8 @@ static void put_head(FILE *out, const struct capture *capture)
     fprintf(out, "# %zu iteration%s, %zu of them alike; one takes %.4g ms\n", capture->iterations,
             capture->iterations == 1 ? "" : "s", capture->alike, capture->program_ns / 1e6);
     if (isfinite(capture_difference(capture)))
-        fprintf(out, "# alone, this workload takes %.4g ms here: %+.1f%%; measured: %.4g ms\n",
-                capture->replay_ns / 1e6, 100.0 * capture_difference(capture),
-                capture->replay_measured_ns / 1e6);
+        fprintf(out, "# alone, this workload takes %.4g ms here: %+.1f%%\n",
+                capture->replay_ns / 1e6, 100.0 * capture_difference(capture));
     put_crowd(out, capture);
     if (capture->workload.merged)
         fprintf(out, "# Unlike steps are one, of their mean: a workload has at most %d.\n",

@@ -1,7 +1,8 @@
 /*
  * Shared by the files of the record command: running the program (capture.c), measuring what was
- * made of it (replay.c), alone and beside others (crowd.c), what both need before (prepare.c), and
- * writing the job file (file.c). How both change the workload is in fit.c and share.c.
+ * made of it (replay.c), alone (alone.c) and beside others (crowd.c), what both need before
+ * (prepare.c), and writing the job file (file.c). How both change the workload is in fit.c and
+ * share.c.
  */
 #pragma once
 
@@ -26,7 +27,7 @@ struct capture {
     struct session session;
     size_t iterations, alike; /* recorded, and those of them that do the same */
     double program_ns;   /* of an iteration without tracing, to the begin of the next: median */
-    double crowd_ns;     /* the same in the fastest process of the crowd; 0: it was not measured */
+    double fastest_ns;   /* the same in the fastest window, or process of the crowd */
     double turns_per_ns; /* of host work, on a CPU with nothing beside it: the most that was seen */
     double sleeps;       /* in it, of the threads that report iterations */
     double cpu_ns;       /* of it, the threads that report iterations used a CPU, or could have */
@@ -37,9 +38,7 @@ struct capture {
     struct timeline timeline; /* has the names of kernels */
     struct captured_iteration iteration;
     struct captured_workload workload;
-    /* Of an iteration of the workload; 0: it was not measured. The median, less what the host's
-     * work took longer than on a CPU with nothing beside it; and as it was measured. */
-    double replay_ns, replay_measured_ns;
+    double replay_ns; /* of an iteration of the workload, in the fastest window; 0: not measured */
     double program_crowd_ips, replay_crowd_ips; /* of all processes; 0: not measured */
     struct share share; /* what its kernels leave of the GPU to those of other processes */
 };
@@ -59,6 +58,16 @@ struct replay {
 /* To be released in every case. STATUS_UNSUPPORTED: kernels cannot have these durations. */
 enum status replay_prepare(struct capture *capture, struct replay *out);
 void replay_release(struct replay *replay);
+
+/*
+ * A process alone, on all CPUs and then on some parts of them, one after the other: virtual CPUs
+ * are at a slower level for seconds, and nothing makes an iteration faster than it is on a CPU with
+ * nothing beside it. *fastest_ns: of an iteration, the least of the windows' medians; of the
+ * workload's without what its work on the host took longer than on such a CPU. *out, which the
+ * caller releases in every case, is of the first window. Statuses as of trace_run().
+ */
+enum status capture_measure_alone(struct capture *capture, const struct point *point,
+                                  struct round_result *out, double *fastest_ns);
 
 /* Of all processes of a plan's crowd together. Statuses as of trace_run(). */
 enum status capture_measure_crowd(struct capture *capture, const struct point *point,

@@ -29,23 +29,6 @@
 /* The most that tracing adds to a call and its work. */
 #define TRACED_CALL_NS 5e3
 
-/* What the host's work took longer than that, as on virtual machines for seconds. */
-static double held_up_ns(const struct capture *capture, const struct round_result *result)
-{
-    const struct workload *workload = &capture->workload.workload;
-    double work_ns = 0.0, took_ns = histogram_quantile_ns(&result->latency, 0.5);
-    const struct histogram *phases[] = {&result->phases.h2d, &result->phases.launch,
-                                        &result->phases.sync, &result->phases.d2h};
-    for (unsigned i = 0; i < workload->count; i++)
-        if (workload->steps[i].kind == STEP_WORK)
-            work_ns += (double)workload->steps[i].amount * workload->steps[i].count /
-                       capture->turns_per_ns;
-    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++)
-        if (phases[i]->count > 0)
-            took_ns -= histogram_quantile_ns(phases[i], 0.5);
-    return work_ns > 0.0 ? fmax(0.0, took_ns - work_ns) : 0.0;
-}
-
 /* Other guests have cores for seconds: what was fastest until now is nearest to a CPU alone. */
 static void learn_turns(struct capture *capture)
 {
@@ -60,11 +43,7 @@ static enum status measure(struct capture *capture, struct replay *replay)
     point->work.warmup_ns = capture->plan.points[0].work.warmup_ns;
     capture_announce(capture, "measuring the workload", 1);
     learn_turns(capture);
-    enum status status = trace_run(&capture->session, point, &capture->limits, &result);
-    if (status == STATUS_OK) {
-        capture->replay_measured_ns = histogram_quantile_ns(&result.latency, 0.5);
-        capture->replay_ns = capture->replay_measured_ns - held_up_ns(capture, &result);
-    }
+    enum status status = capture_measure_alone(capture, point, &result, &capture->replay_ns);
     round_result_release(&result);
     return status;
 }

@@ -15,6 +15,7 @@ static enum status set_places(const struct round *round)
 {
     const struct point *point = round->point;
     const struct session *session = round->session;
+    const struct round_limits *limits = round->limits;
     unsigned streams = point_streams(point), threads = point_workers(point) / streams;
     uint64_t(*masks)[BIND_WORDS] = calloc(threads, sizeof *masks);
     unsigned *gpu_of = calloc(threads, sizeof *gpu_of);
@@ -31,6 +32,10 @@ static enum status set_places(const struct round *round)
     for (unsigned i = 0; i < point_workers(point) && status == STATUS_OK; i++) {
         struct shm_slot *slot = round_slot(round, i);
         memcpy(slot->cpus, masks[i / streams], sizeof slot->cpus);
+        if (limits->cpu_parts) {
+            bind_process_mask(session->topology, point->bind, gpu_of[i / streams], slot->cpus);
+            bind_part(slot->cpus, limits->cpu_part, limits->cpu_parts);
+        }
     }
     for (unsigned p = 0; p < point_processes(point) && status == STATUS_OK; p++) {
         struct shm_process *process = shm_process_at(&round->shm, p);

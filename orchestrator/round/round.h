@@ -25,6 +25,9 @@ struct round_limits {
     /* A window in which there was nothing to count is not a failure; it has no throughput. */
     bool needs_no_window;
     uint64_t ready_by_ns; /* workers that take longer end with STATUS_TIMEOUT; 0: no such time */
+    /* Workers may use this one of the parts of their process's CPUs, see bind_part(); 0 parts: the
+     * CPUs that bind_plan() gives them. */
+    unsigned cpu_part, cpu_parts;
 };
 
 /* Whether the settings of a point alone allow it, which takes no session: STATUS_INFEASIBLE. What a

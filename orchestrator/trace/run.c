@@ -19,15 +19,19 @@ enum status trace_check_program(char *const *command)
                       *command, other);
 }
 
-enum status trace_run(struct session *session, const struct point *point,
-                      const struct round_limits *limits, struct round_result *result)
+enum status trace_judge(enum status status, const struct round_result *result)
 {
-    enum status status = round_run(session, point, limits, result);
     if (status != STATUS_OK || result->status == STATUS_OK)
         return status;
     return status_set(result->status == STATUS_INTERRUPTED ? STATUS_INTERRUPTED : STATUS_WORKER,
                       "%s%s", result->status == STATUS_INFEASIBLE ? "infeasible: " : "",
                       result->error);
+}
+
+enum status trace_run(struct session *session, const struct point *point,
+                      const struct round_limits *limits, struct round_result *result)
+{
+    return trace_judge(round_run(session, point, limits, result), result);
 }
 
 enum status trace_run_traced(struct session *session, const struct point *point,

@@ -10,8 +10,11 @@
  * it is not one. STATUS_USAGE. */
 enum status trace_check_program(char *const *command);
 
-/* One round, whose result the caller releases in every case. STATUS_WORKER: the point failed; the
- * text has its error. */
+/* A round that is over, or never was: the status that its command ends with. STATUS_WORKER: the
+ * point failed; the text has its error. */
+enum status trace_judge(enum status status, const struct round_result *result);
+
+/* One round, whose result the caller releases in every case, judged so. */
 enum status trace_run(struct session *session, const struct point *point,
                       const struct round_limits *limits, struct round_result *result);
 

@@ -81,6 +81,17 @@ work_is_recorded() {
   judged work_is_recorded
 }
 
+# Its time is that on a part of the CPUs, which is a quarter of what it takes on all.
+fastest_counts() {
+  record 0 kernel:1x32:100000:1 sync wide:40000 out:1024 &&
+    lasts '^step = work' 5000 20000
+}
+
+@test "of a program alone the fastest CPUs count" {
+  [ "$(nproc)" -ge 2 ] || skip "one CPU has no parts"
+  judged fastest_counts
+}
+
 @test "a program that does not report its iterations" {
   # They must be found first.
   DURATION=3 PROGRAM=${PROGRAM%gpu_program}silent_gpu_program record 0 in:4096 kernel:1x32:50000:3 out:1024

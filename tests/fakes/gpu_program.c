@@ -8,6 +8,7 @@
  *     sync                        waits for the stream
  *     sleep:US, busy:US           the host sleeps, or computes
  *     slow:US                     the host sleeps, in every fifth iteration only
+ *     wide:US                     the host computes, on fewer CPUs than at first a quarter of it
  * and for the iterations as a whole:
  *     graph                       what it gives the GPU is one graph
  *     pageable                    the host's memory is not pinned
@@ -19,6 +20,7 @@
  * It waits for its stream at the end of an iteration.
  */
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +77,17 @@ static void compute_us(unsigned long us)
            (long)us);
 }
 
+/* Whether it may use fewer CPUs than when it was first asked. */
+static int has_fewer_cpus(void)
+{
+    static int first;
+    cpu_set_t now;
+    if (sched_getaffinity(0, sizeof now, &now) != 0)
+        exit(94);
+    first = first ? first : CPU_COUNT(&now);
+    return CPU_COUNT(&now) < first;
+}
+
 static void load_code(void)
 {
     cuda_module module;
@@ -111,6 +124,8 @@ static void do_host_word(const char *word)
         sleep_us(us);
     else if (sscanf(word, "busy:%lu", &us) == 1)
         compute_us(us);
+    else if (sscanf(word, "wide:%lu", &us) == 1)
+        compute_us(has_fewer_cpus() ? us / 4 : us);
 }
 
 /* The file that a word names, opened; -1: no such word. */

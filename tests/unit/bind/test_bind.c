@@ -352,6 +352,35 @@ static void cpus_text_lists_ranges_and_says_when_it_is_cut(void **state)
     assert_string_equal(bind_cpus_text(mask, small, 2), ".");
 }
 
+/* The CPUs of all parts of 0-3,8,70. */
+static const char *parts_of(unsigned parts)
+{
+    static char text[256];
+    text[0] = '\0';
+    for (unsigned part = 0; part < parts; part++) {
+        uint64_t mask[BIND_WORDS] = {0x10f, 1 << 6};
+        char one[64];
+        size_t used = strlen(text);
+        bind_part(mask, part, parts);
+        snprintf(text + used, sizeof text - used, "%s%s", part ? "|" : "",
+                 bind_cpus_text(mask, one, sizeof one));
+    }
+    return text;
+}
+
+static void parts_are_of_neighbours_and_alike(void **state)
+{
+    (void)state;
+    assert_string_equal(parts_of(1), "0-3,8,70");
+    assert_string_equal(parts_of(3), "0-1|2-3|8,70");
+    assert_string_equal(parts_of(4), "0-1|2|3,8|70");
+    assert_string_equal(parts_of(7), "0|1|2|3|8|70|none");
+    uint64_t none[BIND_WORDS] = {0};
+    char text[64];
+    bind_part(none, 0, 2);
+    assert_string_equal(bind_cpus_text(none, text, sizeof text), "none");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -372,6 +401,7 @@ int main(void)
         cmocka_unit_test(bad_input_is_refused),
         cmocka_unit_test(this_machine_gives_what_affinity_allows),
         cmocka_unit_test(cpus_text_lists_ranges_and_says_when_it_is_cut),
+        cmocka_unit_test(parts_are_of_neighbours_and_alike),
     };
     return cmocka_run_group_tests_name("bind", tests, NULL, NULL);
 }
