@@ -98,6 +98,14 @@ void report_thread(void)
     atomic_store(&out->changed_ns, clock_now_ns());
 }
 
+void report_uncounted(void)
+{
+    const struct shm_header *header = client_shm()->header;
+    uint64_t warm_ns = atomic_load(&header->start_ns) + header->settings.warmup_ns;
+    if (atomic_load(&header->gate) == SHM_GATE_OPEN && clock_now_ns() >= warm_ns)
+        atomic_fetch_add(&record()->uncounted, 1);
+}
+
 void report_lost(uint64_t after_ns)
 {
     atomic_store(&record()->lost_ns, after_ns);

@@ -29,5 +29,8 @@ void report_iteration(const struct period *period, const struct tick *tick, enum
 /* A further thread has launched anything, or has iterations of its own. */
 void report_thread(void);
 
+/* A launch of a process that has no handle, where others have them all. */
+void report_uncounted(void);
+
 /* The iterations repeat no longer, that long after the first call. */
 void report_lost(uint64_t after_ns);

@@ -1,6 +1,8 @@
 #include "observer/watcher.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,6 +91,7 @@ static struct {
     uint64_t cold_ns;
     bool open, whole;
     _Atomic bool over, launched, copied_out; /* whether any thread has done that */
+    _Atomic bool opened;                     /* a handle */
     struct watcher process;
     pthread_mutex_t mutex;
     struct watcher *threads; /* so that they are reachable to the end */
@@ -162,10 +165,26 @@ static unsigned count_opened(void)
     return opened;
 }
 
+/* Whether a process that opened one of the handles has ended. */
+static bool opener_has_ended(void)
+{
+    for (unsigned i = 0; i < client_shm()->header->slots_most; i++) {
+        pid_t opener = atomic_load(&shm_slot_at(client_shm(), client_process(), i)->opener);
+        if (opener && kill(opener, 0) != 0 && errno == ESRCH)
+            return true;
+    }
+    return false;
+}
+
 /* Iterations for which the layout has no thread would not count. */
 static void refuse_more(unsigned slots)
 {
     char text[192];
+    if (opener_has_ended()) {
+        client_fail_process("has iterations in a process that began after another one with "
+                            "iterations had ended: keep one for as long as the point lasts");
+        return;
+    }
     unsigned threads = slots / shm_streams(client_shm()->header);
     snprintf(
         text, sizeof text,
@@ -173,6 +192,14 @@ static void refuse_more(unsigned slots)
         "some would not count: give a layout with as many (-l hybrid:1x%u), or start fewer",
         threads, threads == 1 ? "" : "s", threads + 1);
     client_fail_process(text);
+}
+
+/* Iterations of this process may not be known yet, while those of another one are measured. */
+static void look_for_uncounted(void)
+{
+    if (!atomic_load_explicit(&watchers.opened, memory_order_relaxed) && report_is_iteration() &&
+        count_opened() == client_shm()->header->slots_most)
+        report_uncounted();
 }
 
 /* The calling thread, as one at work. */
@@ -204,8 +231,7 @@ static bool open_handle(struct watcher *watcher)
     note_iteration(watcher);
     count_thread();
     watcher->handle = mpsweep_open(MPSWEEP_NEXT_THREAD);
-    if (!watcher->handle)
-        atomic_store(&watchers.over, true);
+    atomic_store(watcher->handle ? &watchers.opened : &watchers.over, true);
     return watcher->handle;
 }
 
@@ -421,6 +447,7 @@ static void count(struct watcher *watcher, const struct call *call)
     if (launches) {
         atomic_store_explicit(&watchers.launched, true, memory_order_relaxed);
         count_thread();
+        look_for_uncounted();
         thread.launched = true;
         thread.idle = 0;
     }

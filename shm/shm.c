@@ -92,6 +92,7 @@ void shm_reset(const struct shm *shm, const struct shm_settings *settings, unsig
         atomic_store(&process->memory_free, 0);
         atomic_store(&process->cut_off, 0);
         atomic_store(&process->asking, 0);
+        atomic_store(&process->observer.uncounted, 0);
         memset(&process->last_words, 0, sizeof process->last_words);
         memset(process->cpus, 0, sizeof process->cpus);
         memset(process->nodes, 0, sizeof process->nodes);

@@ -51,7 +51,7 @@
 #include "job/workload_mix.h"
 
 #define SHM_MAGIC UINT64_C(0x31706565777370bd) /* never valid UTF-8 text */
-#define SHM_VERSION 18
+#define SHM_VERSION 19
 
 /* Time slices in which progress is counted, the first beginning at the end of the warm-up. The
  * orchestrator picks slice_ns so that the longest window fits. */
@@ -186,6 +186,9 @@ struct shm_observer {
     _Atomic uint64_t changed_ns;
     /* How long after the first call its iterations stopped repeating; 0: they did not. */
     _Atomic uint64_t lost_ns;
+    /* After the warm-up of this assignment: launches of processes that have no handle, where others
+     * have them all. */
+    _Atomic uint64_t uncounted;
 };
 
 /* What a worker process learned about its device and context. Published before READY of its slots.

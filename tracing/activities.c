@@ -328,8 +328,8 @@ enum status activities_open(const char *path, const struct trace_buffer *buffer,
     if (process >= buffer->header->processes)
         return status_set(STATUS_PROTOCOL, "the memory of the trace has no process %u", process);
     if (!trace_buffer_claim(buffer, process))
-        return status_set(STATUS_PROTOCOL, "uses the GPU in several processes of its own, and a "
-                                           "trace has one: trace it with -l processes:N instead");
+        return status_set(STATUS_PROTOCOL, "uses the GPU in several processes of its own, and only "
+                                           "one of them can be traced: have it start one");
     enum status status = cupti_load(path, &activities.cupti);
     if (status != STATUS_OK)
         return status;

@@ -15,6 +15,10 @@
 /* How mpsweep_fail() begins. */
 #define FAILED_IN "failed in thread "
 
+/* Launches in a window that a process may have beside the one with the iterations: a few kernels
+ * now and then are no work of theirs. */
+#define UNCOUNTED_MOST 16
+
 /* Of servers that get no port from their command: they may read it elsewhere, or all take one. */
 static bool lacks_port(const struct round *round)
 {
@@ -44,6 +48,9 @@ static const char *hint(const struct round *round, const char *words)
     if (lacks_port(round))
         return "; its command has no {port}: does it listen on the port of the request, and each "
                "process on another?";
+    if (point_processes(round->point) > 1 && strstr(words, "ddress already in use") &&
+        !point_uses_placeholder(round->point, PLACEHOLDER_PORT))
+        return "; its processes need a port each: write {port} in its command";
     if (round->session->emulated && strstr(words, "libcuda"))
         return "; the emulated GPU's driver is the library named by $MPSWEEP_DRIVER";
     return "";
@@ -111,10 +118,12 @@ static enum status blame_observed(const struct round *round, unsigned process, d
                      "repeated nothing that could be an iteration within %.3g s (it made %s): give "
                      "what ends one with --tick, a longer --timeout, or let it report them",
                      seconds, words);
-    return blame(round, process, STATUS_WORKER,
-                 "did not report that it is ready within %.3g s: it must call mpsweep_ready() "
-                 "(mpsweep.ready() in Python), or work on the GPU, where iterations are found",
-                 seconds);
+    return blame(
+        round, process, STATUS_WORKER,
+        "did not report that it is ready within %.3g s: it must call mpsweep_ready() "
+        "(mpsweep.ready() in Python), or work on the GPU, where iterations are found unless "
+        "it is linked statically or LD_PRELOAD is taken from it",
+        seconds);
 }
 
 /* It has opened some of its handles. */
@@ -243,6 +252,20 @@ static bool answers(const struct round *round, unsigned process)
     return false;
 }
 
+/* Work on the GPU of processes whose iterations were not found yet, beside those that were. */
+static enum status check_uncounted(const struct round *round)
+{
+    unsigned threads = round->point->threads;
+    for (unsigned p = 0; p < point_processes(round->point); p++)
+        if (atomic_load(&shm_process_at(&round->shm, p)->observer.uncounted) > UNCOUNTED_MOST)
+            return blame(round, p, STATUS_WORKER,
+                         "gives the GPU work from more processes than the %u thread%s of the "
+                         "layout, and some would not count: give a layout with as many "
+                         "(-l hybrid:1x%u), or start fewer",
+                         threads, threads == 1 ? "" : "s", threads + 1);
+    return STATUS_OK;
+}
+
 enum status round_program_check(const struct round *round)
 {
     const struct point *point = round->point;
@@ -274,7 +297,7 @@ enum status round_program_check(const struct round *round)
                      "longer --duration and --max-duration",
                      place_of(round, i, place), seconds);
     }
-    return STATUS_OK;
+    return check_uncounted(round);
 }
 
 /* Whether none of the streams of a worker's thread has ended an iteration for so long: then it may

@@ -97,6 +97,42 @@ COPIES="1 copy in of 65536 bytes, 1 copy out of 65536 bytes"
   points 'all(.error | test("^process 0 \\(unaware\\) has more processes or threads with iterations than the 1 thread of the layout, .*hybrid:1x2"))' r.jsonl
 }
 
+# Without copies in it takes seconds until what the first does is known.
+@test "work of a second process counts before its iterations are found, too" {
+  local program=$MPSWEEP_BUILD_DIR/tests/fakes/silent_gpu_program
+  [ -x "$program" ] || skip "the fakes are not built"
+  echo "'$program' kernel:8x128:100000:5 out:65536 & '$program' in:65536 kernel:8x128:100000:5 out:65536 & wait" >two.sh
+  observe 2 -l processes:1 --duration 0.5 -- sh two.sh
+  points 'all(.error | test("^process 0 \\(sh\\) (gives the GPU work from more processes|has more processes or threads with iterations) than the 1 thread of the layout, .*hybrid:1x2"))' r.jsonl
+}
+
+@test "an iteration needs the process that it was found in" {
+  local program=$MPSWEEP_BUILD_DIR/tests/fakes/silent_gpu_program
+  [ -x "$program" ] || skip "the fakes are not built"
+  cat >again.py <<END
+import subprocess, time
+while True:
+    child = subprocess.Popen(["$program", "in:65536", "kernel:8x128:100000:5", "out:65536"])
+    time.sleep(2)
+    child.kill()
+    child.wait()
+END
+  observe 2 -l processes:1 --duration 8 --timeout 20 -- python3 again.py
+  points 'all(.error | test("had ended: keep one|which had iterations, has ended"))' r.jsonl
+}
+
+@test "processes that take one port get a hint at {port}" {
+  cat >port.py <<'END'
+import socket, time
+taken = socket.socket()
+taken.bind(("127.0.0.1", 0))
+taken.listen()
+socket.socket().bind(taken.getsockname())
+END
+  observe 2 -l processes:2 --timeout 10 -- python3 port.py
+  points 'all(.error | test("Address already in use; its processes need a port each: write \\{port\\} in its command$"))' r.jsonl
+}
+
 @test "several waits are an iteration, and the load of a model is none" {
   observe 0 -l threads:1 -- "$UNAWARE" --steps 5 --kernels 8 --weights 300
   takes "5 waits, 40 launches, $COPIES"
