@@ -9,6 +9,9 @@
 /* A change of level is worth a word from this share of the throughput on. */
 #define LEVEL_MATTERS 0.1
 
+/* Nothing is done any more where before there was this many times as much, less one. */
+#define STOPPED_BEFORE 200.0
+
 /* What comes three times in a window on average is in it with 95% probability. */
 #define COMES_SURELY 3.0
 
@@ -122,6 +125,10 @@ static void warn_unsteady(json_t *warnings, const struct point *point, const str
                      "throughput %s after the first %.2g s of the window, which were left out: "
                      "give --warmup %.2g",
                      changed, steady_from_s, round_up(warmup_s + steady_from_s));
+    else if (window->before_rel >= STOPPED_BEFORE)
+        warnings_add(warnings, "unsteady",
+                     "throughput %s within the window: look for what stopped it, and measure again",
+                     changed);
     else
         warnings_add(warnings, "unsteady",
                      "throughput %s within the window, and may do so again: nothing was left out; "
@@ -244,7 +251,10 @@ void record_add_precision(json_t *record, const struct point *point,
     add_needs(object, measurement, interval, precision_rel);
     json_object_set_new(record, "interval", object);
     json_t *warnings = warnings_of(record);
+    add_stall(record, point, &window->stall);
+    /* A worker that stands still makes throughput fall, and its iteration long. */
+    if (window->stall.workers > 0)
+        return;
     warn_change(warnings, point, last);
     warn_outliers(warnings, point, last);
-    add_stall(record, point, &window->stall);
 }

@@ -12,6 +12,23 @@ static void warn_bad(json_t *warnings, const struct round_requests *requests, ui
                  (unsigned long long)requests->wrong_answers, requests->first);
 }
 
+/* A request that began before the window and lasts beyond it has no latency there, and is no error
+ * yet. In an open loop there may have been none. */
+static void warn_unanswered(json_t *warnings, const struct point *point,
+                            const struct round_result *result)
+{
+    unsigned silent = 0, all = point_workers(point);
+    for (unsigned i = 0; i < all; i++)
+        silent += !(result->workers[i].ips > 0.0);
+    if (silent == 0 || point_is_open(point))
+        return;
+    warnings_add(warnings, "unanswered",
+                 "%u of %u connections had no good answer within the window of %.3g s: their "
+                 "requests take longer, or have none, and are not in the latency: give a longer "
+                 "--duration, and look whether the server serves that many at once",
+                 silent, all, result->window_s);
+}
+
 /* What a limit is held against. */
 static json_t *latency_of_all(const struct measurement *measurement)
 {
@@ -45,4 +62,6 @@ void record_add_requests(json_t *record, const struct point *point,
                                   (double)first_byte->max_ns / 1e3));
     if (any)
         warn_bad(warnings_of(record), requests, result->iterations);
+    else
+        warn_unanswered(warnings_of(record), point, result);
 }
