@@ -111,10 +111,11 @@ static enum status run_crowd(struct capture *capture)
         status = capture_measure_crowd(capture, &capture->plan.points[1], &result);
     if (status != STATUS_OK && status != STATUS_INTERRUPTED) {
         char notice[1024];
-        snprintf(notice, sizeof notice,
-                 "warning: with %u processes over MPS the program could not be measured, so the "
-                 "blocks of its kernels stay as they are: %s",
-                 capture->crowd, status_text());
+        snprintf(
+            notice, sizeof notice,
+            "warning: with %u process%s over MPS the program could not be measured, so what it "
+            "does beside others is not in the workload: %s",
+            capture->crowd, capture->crowd == 1 ? "" : "es", status_text());
         report_notice(notice);
         capture->crowd = 0;
         status = STATUS_OK;
@@ -208,7 +209,8 @@ static void print_crowd(const struct capture *capture)
     if (!isfinite(off))
         return;
     char blocks[CAPTURE_BLOCKS_TEXT], replay[32], program[32], notice[160];
-    printf("with %u processes over MPS: replay %s/s, program %s/s: %+.1f%%%s%s\n", capture->crowd,
+    printf("with %u process%s over MPS: replay %s/s, program %s/s: %+.1f%%%s%s\n", capture->crowd,
+           capture->crowd == 1 ? "" : "es",
            text_number(capture->replay_crowd_ips, replay, sizeof replay),
            text_number(capture->program_crowd_ips, program, sizeof program), 100.0 * off,
            !capture_has_kernels(capture) ? ""

@@ -58,8 +58,9 @@ static void put_crowd(FILE *out, const struct capture *capture)
     }
     char blocks[CAPTURE_BLOCKS_TEXT], program[32], replay[32];
     fprintf(out,
-            "# with %u processes over MPS the program does %s/s, this workload %s/s: %+.1f%%\n",
-            capture->crowd, text_number(capture->program_crowd_ips, program, sizeof program),
+            "# with %u process%s over MPS the program does %s/s, this workload %s/s: %+.1f%%\n",
+            capture->crowd, capture->crowd == 1 ? "" : "es",
+            text_number(capture->program_crowd_ips, program, sizeof program),
             text_number(capture->replay_crowd_ips, replay, sizeof replay), 100.0 * off);
     if (capture_has_kernels(capture))
         fprintf(
