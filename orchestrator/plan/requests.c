@@ -99,15 +99,39 @@ static enum status check_port(char *const *command, const struct point_requests 
     return STATUS_OK;
 }
 
+/* Such a path leads elsewhere in the processes that read it, whatever it leads to here. */
+static bool is_descriptor(const char *path)
+{
+    static const char *const begins[] = {"/dev/stdin", "/dev/fd/", "/proc/self/fd/"};
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        if (strncmp(path, begins[i], strlen(begins[i])) == 0)
+            return true;
+    return false;
+}
+
+/* A pipe has its bytes once, but each process and each start of a server reads them. what: "body",
+ * in an error. */
+static enum status check_regular(const char *what, const char *path, struct stat *file)
+{
+    if (stat(path, file) != 0 || access(path, R_OK) != 0)
+        return status_set(STATUS_USAGE, "cannot read the %s '%s': %s", what, path, strerror(errno));
+    if (!S_ISREG(file->st_mode) || is_descriptor(path))
+        return status_set(
+            STATUS_USAGE,
+            "the %s '%s' is not a regular file, and each server's start reads it again: "
+            "write it to a file",
+            what, path);
+    return STATUS_OK;
+}
+
 static enum status check_body(const char *path)
 {
     struct stat file;
-    if (stat(path, &file) != 0 || access(path, R_OK) != 0)
-        return status_set(STATUS_USAGE, "cannot read the body '%s': %s", path, strerror(errno));
-    if (S_ISDIR(file.st_mode) || file.st_size > LOAD_MOST_BODY)
+    enum status status = check_regular("body", path, &file);
+    if (status == STATUS_OK && file.st_size > LOAD_MOST_BODY)
         return status_set(STATUS_USAGE, "the body '%s' is not a file of at most %d MiB", path,
                           LOAD_MOST_BODY >> 20);
-    return STATUS_OK;
+    return status;
 }
 
 /* What the points of a section do with --rate is the plan's: here a trace goes with its file. */
@@ -116,6 +140,7 @@ static enum status check_arrivals(const struct options *options,
 {
     const struct option_value *value = &options->values[OPTION_ARRIVAL];
     struct arrivals arrivals = {0};
+    struct stat file;
     bool traced = false;
     for (size_t i = 0; i < value->count; i++)
         traced |= value->items[i].integer == ARRIVAL_TRACE;
@@ -123,7 +148,9 @@ static enum status check_arrivals(const struct options *options,
         return status_set(STATUS_USAGE, "--arrival trace needs --server and --arrivals FILE");
     if (!traced && requests->arrivals)
         return status_set(STATUS_USAGE, "--arrivals needs --arrival trace, and a --rate");
-    enum status status = traced ? arrivals_read(requests->arrivals, &arrivals) : STATUS_OK;
+    enum status status = traced ? check_regular("arrivals", requests->arrivals, &file) : STATUS_OK;
+    if (status == STATUS_OK && traced)
+        status = arrivals_read(requests->arrivals, &arrivals);
     arrivals_release(&arrivals);
     return status;
 }

@@ -348,9 +348,25 @@ PROGRAM
     refused "^mpsweep: '$header' is not a value of header: it takes NAME: VALUE" \
       "${sweep[@]}" --server "${INFER[@]}" --header "$header" "${run[@]}"
   done
-  refused "body '/' is not a file of at most 16 MiB" "${sweep[@]}" --server "${INFER[@]}" --body / "${run[@]}"
+  truncate -s 17M large
+  refused "body 'large' is not a file of at most 16 MiB" "${sweep[@]}" --server "${INFER[@]}" --body large "${run[@]}"
   refused 'missing.json.*No such file' "${sweep[@]}" --server "${INFER[@]}" --body missing.json "${run[@]}"
   refused 'request-timeout' "${sweep[@]}" --server "${INFER[@]}" --request-timeout -1 "${run[@]}"
+}
+
+@test "a body, or arrivals, that can be read only once are refused before anything starts" {
+  local sweep=("$MPSWEEP" sweep --device emulated -l processes:1 --rate 40 --server "${INFER[@]}")
+  local run=(-- "$SERVER" --port '{port}') file once="is not a regular file, .*: write it to a file"
+  mkfifo pipe
+  for file in pipe / /dev/null <(echo '{"x": 1}'); do
+    refused "^mpsweep: the body '$file' $once$" "${sweep[@]}" --body "$file" "${run[@]}"
+  done
+  for file in pipe <(printf '0\n1\n'); do
+    refused "^mpsweep: the arrivals '$file' $once$" "${sweep[@]}" --arrival trace --arrivals "$file" "${run[@]}"
+  done
+  echo '{"x": 1}' >body.json
+  # The server's start has another standard input.
+  refused "^mpsweep: the body '/dev/stdin' $once$" "${sweep[@]}" --body /dev/stdin "${run[@]}" <body.json
 }
 
 @test "another request is another plan" {
