@@ -90,7 +90,8 @@ static void differ_gpus(json_t *out, const json_t *earlier, const json_t *now)
 
 /* -- programs ---------------------------------------------------------------------------------- */
 
-/* What the command line starts: the files that its words name, in their order. */
+/* What the command line starts, or the requests send: the files that it names, in their order. A
+ * header of another version may lack them. */
 static void differ_files(json_t *out, const json_t *earlier, const json_t *now)
 {
     if (!json_is_array(earlier))
@@ -179,6 +180,7 @@ json_t *record_differences(const json_t *earlier, const json_t *now)
     differ_emulated(out, "emulated_machine", earlier, now);
     differ_emulated(out, "emulated_effects", earlier, now);
     differ_files(out, json_object_get(was, "files"), json_object_get(is, "files"));
+    differ_files(out, json_object_get(was, "request_files"), json_object_get(is, "request_files"));
     differ_plugins(out, json_object_get(was, "plugins"), json_object_get(is, "plugins"));
     return out;
 }

@@ -116,6 +116,28 @@ static json_t *command_files(char *const *command)
     return files;
 }
 
+static bool has_path(const json_t *files, const char *path)
+{
+    for (size_t i = 0; i < json_array_size(files); i++)
+        if (strcmp(text_at(json_array_get(files, i), "path"), path) == 0)
+            return true;
+    return false;
+}
+
+/* The files that the requests of all sections come from, each once. */
+static json_t *request_files(const struct job *job)
+{
+    static const enum option_id ids[] = {OPTION_BODY, OPTION_ARRIVALS};
+    json_t *files = json_array();
+    for (size_t i = 0; i < job->count; i++)
+        for (size_t j = 0; j < sizeof ids / sizeof *ids; j++) {
+            const char *path = options_text(&job->sections[i].options, ids[j]);
+            if (path && !has_path(files, path))
+                json_array_append_new(files, file_object(path));
+        }
+    return files;
+}
+
 enum status record_add_run(const struct session *session, const struct job *job,
                            const struct plan *plan, json_t *header)
 {
@@ -123,8 +145,12 @@ enum status record_add_run(const struct session *session, const struct job *job,
     if (status != STATUS_OK)
         return status;
     json_t *workload = workload_object(job), *binding = json_object();
+    json_t *sent = request_files(job);
     if (job->command)
         json_object_set_new(workload, "files", command_files(job->command));
+    if (json_array_size(sent) > 0)
+        json_object_set(workload, "request_files", sent);
+    json_decref(sent);
     for (size_t i = 0; binding && i < plan->count; i++) {
         char text[2048];
         bind_describe(session->topology, plan->points[i].bind, text, sizeof text);

@@ -378,6 +378,36 @@ PROGRAM
   expect 0 "${again[@]}" --request "POST $ADDRESS/infer" -- "$SERVER" --port '{port}' --delay-ms 1
 }
 
+@test "a body or arrivals whose content changes are not continued, and compare names them" {
+  local file sweep=("$MPSWEEP" sweep "${SERVER_SMALL[@]}" --rounds 1 --duration 0.1 --max-duration 3 -o r.jsonl
+    "${INFER[@]}" -l processes:1 --body body --rate 40 --arrival trace --arrivals times)
+  local run=(-- "$SERVER" --port '{port}')
+  echo one >body
+  printf '0\n1\n' >times
+  expect 0 "${sweep[@]}" "${run[@]}"
+  head -1 r.jsonl | jq -e '.workload.request_files | map(.path, .bytes) == ["body", 4, "times", 4]'
+  expect 0 "${sweep[@]}" --resume "${run[@]}"
+  cp r.jsonl before.jsonl
+  for file in body times; do
+    cp "$file" kept
+    echo 2 >>"$file"
+    refused "'r.jsonl' was begun .*\(content of '$file': [0-9a-f]*, 4 bytes -> [0-9a-f]*, 6 bytes\).*--force" \
+      "${sweep[@]}" --resume "${run[@]}"
+    cmp r.jsonl before.jsonl
+    cp kept "$file"
+  done
+  expect 0 "$MPSWEEP" compare before.jsonl r.jsonl
+  absent 'CONTENT' out
+  echo two >body
+  rm r.jsonl
+  expect 0 "${sweep[@]}" "${run[@]}"
+  "$MPSWEEP" compare before.jsonl r.jsonl >out || [ $? -eq 3 ]
+  grep -qE "^DIFFERENT CONTENT OF 'body': \"[0-9a-f]{16}\" in BASE, \"[0-9a-f]{16}\" in NEW$" out
+  # A file of an earlier version has no content of them.
+  jq -c 'del(.workload?.request_files?)' before.jsonl >r.jsonl
+  expect 0 "${sweep[@]}" --resume "${run[@]}"
+}
+
 @test "the example of a server is well-formed" {
   command -v python3 >/dev/null || skip "no python3 here"
   local file=$MPSWEEP_SOURCE_DIR/examples/program/serve_http.py
