@@ -173,6 +173,8 @@ POSTS
   local ready=$MPSWEEP_SOURCE_DIR/emit/ready url=http://127.0.0.1:$PORT/health
   refused "^ready: not ready: '$url' does not answer$" sh "$ready" "$url"
   refused "^ready: not ready: no process listens on port $PORT$" sh "$ready" "tcp://127.0.0.1:$PORT"
+  refused "^ready: not ready: no process listens on port $PORT$" sh "$ready" "tcp://[::1]:$PORT/health"
+  refused "^ready: not ready: no process listens on port $PORT$" sh "$ready" "tcp://user:pass@127.0.0.1:$PORT"
   refused "^ready: not ready after 0 s: '$url' does not answer$" sh "$ready" await 0 "$url"
   refused "^ready: not ready: process 0*[1-9][0-9]* has ended$" sh "$ready" await 60 "$url" "$(sh -c 'echo $$')"
   refused "^ready: 'localhost' is no URL with a port$" sh "$ready" localhost
@@ -208,9 +210,11 @@ POSTS
     done
     await $PATIENCE sh "$ready" "tcp://127.0.0.1:$PORT"
     expect 0 env http_proxy=http://127.0.0.1:1 PATH="$PWD/only-$tool" /bin/sh "$ready" "$url/count"
+    expect 0 env PATH="$PWD/only-$tool" /bin/sh "$ready" "$url/count?of=[1-2]&or={a,b}"
     # Without any of them it is seen only that a process listens.
     [ $tool = none ] || refused "^ready: not ready: '$url/health' " env PATH="$PWD/only-$tool" /bin/sh "$ready" "$url/health"
     [ $tool != none ] || expect 0 env PATH="$PWD/only-none" /bin/sh "$ready" "$url/health"
+    [ $tool != none ] || expect 0 env PATH="$PWD/only-none" /bin/sh "$ready" "http://user:pass@[::1]:$PORT/"
   done
   kill -TERM "$PID"
   finish
