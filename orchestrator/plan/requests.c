@@ -124,9 +124,13 @@ static enum status check_regular(const char *what, const char *path, struct stat
     return STATUS_OK;
 }
 
-static enum status check_body(const char *path)
+static enum status check_body(const char *request, const char *path)
 {
     struct stat file;
+    /* libcurl would wait for the body of an answer that has none. */
+    if (strncmp(request, "HEAD ", strlen("HEAD ")) == 0)
+        return status_set(STATUS_USAGE,
+                          "'%s' sends no body: leave out --body, or give another method", request);
     enum status status = check_regular("body", path, &file);
     if (status == STATUS_OK && file.st_size > LOAD_MOST_BODY)
         return status_set(STATUS_USAGE, "the body '%s' is not a file of at most %d MiB", path,
@@ -189,7 +193,7 @@ enum status requests_check(const struct options *options, char *const *command,
     if (status != STATUS_OK)
         return status;
     if (requests->body)
-        status = check_body(requests->body);
+        status = check_body(requests->request, requests->body);
     if (status == STATUS_OK)
         status = check_arrivals(options, requests);
     if (status != STATUS_OK)

@@ -351,6 +351,8 @@ PROGRAM
   truncate -s 17M large
   refused "body 'large' is not a file of at most 16 MiB" "${sweep[@]}" --server "${INFER[@]}" --body large "${run[@]}"
   refused 'missing.json.*No such file' "${sweep[@]}" --server "${INFER[@]}" --body missing.json "${run[@]}"
+  refused "^mpsweep: 'HEAD http:[^ ]*/infer' sends no body: leave out --body" \
+    "${sweep[@]}" --server --request "HEAD $ADDRESS/infer" --body "$SERVER" "${run[@]}"
   refused 'request-timeout' "${sweep[@]}" --server "${INFER[@]}" --request-timeout -1 "${run[@]}"
 }
 
