@@ -6,6 +6,7 @@
 #include "explain/binding.h"
 #include "explain/calibration_json.h"
 #include "orchestrator/explain/point.h"
+#include "orchestrator/explain/programs.h"
 
 /* Threads wait for each other's launches where their process launches at least this share of what
  * it can. */
@@ -303,4 +304,14 @@ enum status explain_results_json(const struct results *results, const char *path
 out:
     explain_set_release(&set);
     return status;
+}
+
+bool explain_results_any(const struct results *results)
+{
+    struct explain_set set;
+    if (explain_set_make(results, &set) != STATUS_OK)
+        return false;
+    bool any = set.count > 0 || explain_has_programs(results->points);
+    explain_set_release(&set);
+    return any;
 }

@@ -114,3 +114,7 @@ json_t *explain_to_json(const struct explain_set *set);
  * theirs, for errors. STATUS_USAGE: there is none, or a record is not whole. The caller owns out.
  */
 enum status explain_results_json(const struct results *results, const char *path, json_t **out);
+
+/* Whether 'mpsweep explain' has anything to print: not of points of servers alone, nor of points
+ * without a number. */
+bool explain_results_any(const struct results *results);

@@ -5,6 +5,7 @@
 #include "common/json.h"
 #include "common/paths.h"
 #include "common/text.h"
+#include "orchestrator/explain/set.h"
 #include "orchestrator/report/internal.h"
 #include "orchestrator/results/origin.h"
 #include "orchestrator/results/point.h"
@@ -201,10 +202,14 @@ static void write_machine(FILE *out, const json_t *header)
 static void write_again(FILE *out, const struct report_file *file)
 {
     fputs("<h3>Reproduce</h3>\n<p>The last column of the table has a command for each point. These "
-          "read the same file:</p>\n<pre>mpsweep explain ",
+          "read the same file:</p>\n<pre>",
           out);
-    html_shell_word(out, file->path);
-    fputs("\nmpsweep plot ", out);
+    if (explain_results_any(&file->results)) {
+        fputs("mpsweep explain ", out);
+        html_shell_word(out, file->path);
+        fputs("\n", out);
+    }
+    fputs("mpsweep plot ", out);
     html_shell_word(out, file->path);
     fputs(" --figure all -o figures\n", out);
     if (file->best) {

@@ -32,7 +32,7 @@ row_of() {
   holds '<h3>hybrid 4×64, pinned, graph, block</h3>' '<strong>19008</strong> iterations/s' \
     'Point 2046, the winner of the tuning.' 'of what <strong>arithmetic</strong> allows' \
     '<th scope="row">processes+mps 16×1, pinned</th><td>3236</td><td>5.87×</td>' \
-    '<figure id="f0-search">' '<figure id="f0-ceilings">' '<dd>NVIDIA H200</dd>' 'best: hybrid 4×64'
+    '<pre>mpsweep explain ' '<figure id="f0-search">' '<figure id="f0-ceilings">' '<dd>NVIDIA H200</dd>' 'best: hybrid 4×64'
   [ "$(grep -c '^<tr[^>]*><td>' report.html)" -eq "$(jq -s 'map(select(.type == "point").id) | unique | length' \
     "$RESULTS/h200-tune.jsonl")" ]
   grep '^<tr class="best"><td>2046</td>' report.html
@@ -178,6 +178,12 @@ command_of() {
   jq -c 'del(.options.sweep["body", "header", "ready", "port", "timeout", "expect"])' all.jsonl >some.jsonl
   [ "$(command_of some.jsonl 0)" = "mpsweep sweep --layout threads:1 \
 --server --request 'POST http://127.0.0.1:{port}/' --request-timeout 2.5 -- srv '{port}'" ]
+  # What explain refuses is not recommended.
+  jq -c 'if .type == "point" then .requests = {errors: 0, wrong: 0} else . end' all.jsonl >served.jsonl
+  refused 'holds only points of servers' "$MPSWEEP" explain served.jsonl
+  page served.jsonl
+  absent 'mpsweep explain' report.html
+  holds '<pre>mpsweep plot served.jsonl'
   jq -c 'del(.options)' all.jsonl >none.jsonl
   [ "$(command_of none.jsonl 0)" = "mpsweep sweep --layout threads:1 -- srv '{port}'" ]
 }
@@ -268,6 +274,7 @@ many() {
   file failed.jsonl <<<'{"status": "failed", "error": "it broke"}'
   page failed.jsonl
   holds 'No best layout' 'failed: it broke'
+  absent 'mpsweep explain' report.html
   # That is an option of another command.
   absent '[-][-]point' report.html
   page "$RESULTS/h200-probes.jsonl"
