@@ -7,7 +7,11 @@
 #include "common/clock.h"
 #include "common/text.h"
 
-#define READY_MS 1000L
+/* How long an answer may take, as in the script 'ready' of a deployment (emit/ready), and a
+ * connection; and how often to look whether to wait on. */
+#define READY_S 5L
+#define CONNECT_MS 1000L
+#define LOOK_MS 20
 
 /* Looks for the expected text in the next part of an answer, and where the parts meet. */
 static void look_for_text(struct exchange *exchange, const char *bytes, size_t count)
@@ -193,24 +197,55 @@ static bool may_be_starting(CURLcode code)
            code == CURLE_GOT_NOTHING || code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR;
 }
 
-bool exchange_is_ready(const struct load_options *options, char text[128])
+/* As curl_easy_perform(), which looks up once a second only. What is given up has no answer. */
+static CURLcode perform(CURL *easy, bool (*goes_on)(void *data), void *data)
+{
+    CURLM *multi = curl_multi_init();
+    CURLMcode code = multi ? curl_multi_add_handle(multi, easy) : CURLM_OUT_OF_MEMORY;
+    int running = 1, left;
+    while (code == CURLM_OK && running > 0 && goes_on(data)) {
+        code = curl_multi_perform(multi, &running);
+        if (code == CURLM_OK && running > 0)
+            code = curl_multi_poll(multi, NULL, 0, LOOK_MS, NULL);
+    }
+    const CURLMsg *message = multi ? curl_multi_info_read(multi, &left) : NULL;
+    CURLcode result = message ? message->data.result : CURLE_GOT_NOTHING;
+    if (multi)
+        curl_multi_remove_handle(multi, easy);
+    curl_multi_cleanup(multi);
+    return result;
+}
+
+/* What is wrong with an answer, or with its connection. */
+static void describe_unready(const struct load_options *options, CURLcode code, long status,
+                             char text[128])
+{
+    if (code == CURLE_OK)
+        snprintf(text, 128, "HTTP %ld", status);
+    else if (code == CURLE_OPERATION_TIMEDOUT && options->ready)
+        snprintf(text, 128, "no answer within %ld s", READY_S);
+    else if (!may_be_starting(code))
+        snprintf(text, 128, "%s", curl_easy_strerror(code));
+}
+
+bool exchange_is_ready(const struct load_options *options, bool (*goes_on)(void *data), void *data,
+                       char text[128])
 {
     CURL *easy = curl_easy_init();
     long status = 0;
     text[0] = '\0';
     if (!easy)
         return false;
-    set_usual(easy, options->ready ? options->ready : options->url, READY_MS);
+    set_usual(easy, options->ready ? options->ready : options->url,
+              options->ready ? READY_S * 1000 : CONNECT_MS);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, drop_answer);
     curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, options->ready ? 0L : 1L);
-    CURLcode code = curl_easy_perform(easy);
+    CURLcode code = perform(easy, goes_on, data);
     if (code == CURLE_OK)
         curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
     curl_easy_cleanup(easy);
     bool good = code == CURLE_OK && (!options->ready || (status >= 200 && status <= 299));
-    if (code == CURLE_OK && !good)
-        snprintf(text, 128, "HTTP %ld", status);
-    else if (code != CURLE_OK && !may_be_starting(code))
-        snprintf(text, 128, "%s", curl_easy_strerror(code));
+    if (!good)
+        describe_unready(options, code, status, text);
     return good;
 }

@@ -47,18 +47,26 @@ static enum status open_handles(struct load *load)
     return STATUS_OK;
 }
 
+/* Whether there is still a reason to wait for an answer. */
+static bool waits_on(void *data)
+{
+    struct load *load = data;
+    return !mpsweep_stop_requested(load->handles[0]) &&
+           (!load->server.pid || server_check(&load->server) == STATUS_OK);
+}
+
 /* Another program's answers would count as the server's. One that has just been ended may take
  * connections for a moment. */
-static enum status check_address(const struct load *load)
+static enum status check_address(struct load *load)
 {
     uint64_t until_ns = clock_now_ns() + LEAVE_NS;
     struct load_options connects = load->options;
     char text[128];
     connects.ready = NULL;
-    bool taken = exchange_is_ready(&connects, text);
+    bool taken = exchange_is_ready(&connects, waits_on, load, text);
     while (taken && clock_now_ns() < until_ns) {
         clock_sleep_until(clock_now_ns() + LOOK_NS);
-        taken = exchange_is_ready(&connects, text);
+        taken = exchange_is_ready(&connects, waits_on, load, text);
     }
     if (!taken)
         return STATUS_OK;
@@ -74,7 +82,7 @@ static enum status await_server(struct load *load)
     enum status status = STATUS_OK;
     char text[128];
     while (status == STATUS_OK && !mpsweep_stop_requested(load->handles[0])) {
-        if (exchange_is_ready(&load->options, text))
+        if (exchange_is_ready(&load->options, waits_on, load, text))
             return STATUS_OK;
         client_note_unready(text);
         clock_sleep_until(clock_now_ns() + LOOK_NS);

@@ -273,6 +273,55 @@ PROGRAM
   points 'all(.error | capture("127.0.0.1:(?<tried>[0-9]+)/infer.*port (?<own>[0-9]+)$") | .tried == .own)' r.jsonl
 }
 
+# make_slow: slow.py PORT SECONDS takes that long for each answer at /health. It notes that it is asked,
+# and how long a client waited that gave up before.
+make_slow() {
+  command -v python3 >/dev/null || skip "no python3 here"
+  cat >slow.py <<'PROGRAM'
+import select, signal, sys, time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+class Slow(BaseHTTPRequestHandler):
+    def do_GET(self):
+        begin = time.monotonic()
+        open("asked", "w").close()
+        if self.path == "/health" and select.select([self.connection], [], [], float(sys.argv[2]))[0]:
+            with open("waited", "a") as file:
+                print(time.monotonic() - begin, file=file)
+            return
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+# At its end it waits for these notes.
+ThreadingHTTPServer.daemon_threads = False
+signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Slow).serve_forever()
+PROGRAM
+  INFER=(--ready "$ADDRESS/health" --request "GET $ADDRESS/infer")
+}
+
+@test "a server whose health takes seconds is ready, and one that never answers is named" {
+  make_slow
+  measure 0 -l processes:1 -- python3 slow.py '{port}' 1.5
+  [ ! -e waited ]
+  measure 2 -l processes:1 --timeout 8 -- python3 slow.py '{port}' 3600
+  points 'all(.error | test("came from http://127.0.0.1:[0-9]+/health \\(no answer within 5 s\\)"))' r.jsonl
+}
+
+@test "a wait for the answer of health ends at once when it is interrupted" {
+  make_slow
+  start "$MPSWEEP" sweep "${SERVER_SMALL[@]}" --rounds 1 --duration 0.3 "${INFER[@]}" -l processes:1 -o r.jsonl -- \
+    python3 slow.py '{port}' 3600
+  await $PATIENCE test -e asked
+  kill -INT "$PID"
+  await $PATIENCE is_gone "$PID"
+  finish
+  [ "$STATUS" -eq 130 ]
+  # Not because its time was over.
+  awk '{ exit $1 >= 4 }' waited
+}
+
 @test "an answer that breaks HTTP is named" {
   cat >odd.py <<'PROGRAM'
 import socket, sys
