@@ -12,8 +12,8 @@ static void warn_bad(json_t *warnings, const struct round_requests *requests, ui
                  (unsigned long long)requests->wrong_answers, requests->first);
 }
 
-/* A request that began before the window and lasts beyond it has no latency there, and is no error
- * yet. In an open loop there may have been none. */
+/* A request that began before the window and lasts beyond it has no latency there, and does not
+ * count as an error yet. In an open loop there may have been none. */
 static void warn_unanswered(json_t *warnings, const struct point *point,
                             const struct round_result *result)
 {

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "common/paths.h"
@@ -18,13 +17,26 @@
 #include "orchestrator/results/table.h"
 #include "tests/unit/plan/plan_rig.h"
 
-/* Of a new trace with two arrivals, which goes with this process. */
-static const char *trace_path(char out[32])
+/* Files with a trace of two arrivals each, which are bodies, too. */
+static char usual_trace[] = "usual.XXXXXX", other_trace[] = "other.XXXXXX";
+
+static int make_trace(char *path)
 {
-    int fd = memfd_create("trace", MFD_CLOEXEC);
-    assert_int_equal(write(fd, "0\n1\n", 4), 4);
-    snprintf(out, 32, "/proc/self/fd/%d", fd);
-    return out;
+    int fd = mkstemp(path);
+    bool written = fd >= 0 && write(fd, "0\n1\n", 4) == 4;
+    return fd < 0 || close(fd) != 0 || !written;
+}
+
+static int make_traces(void **state)
+{
+    (void)state;
+    return make_trace(usual_trace) || make_trace(other_trace);
+}
+
+static int remove_traces(void **state)
+{
+    (void)state;
+    return unlink(usual_trace) | unlink(other_trace);
 }
 
 /* A value of a row that is not its default. */
@@ -41,8 +53,8 @@ static const char *other_value(const struct option_row *row, char out[32])
         return row->id == OPTION_REQUEST    ? "POST http://localhost/other"
                : row->id == OPTION_READY    ? "http://localhost/health"
                : row->id == OPTION_HEADER   ? "Accept: text/plain"
-               : row->id == OPTION_BODY     ? "/dev/null"
-               : row->id == OPTION_ARRIVALS ? trace_path(out)
+               : row->id == OPTION_BODY     ? other_trace
+               : row->id == OPTION_ARRIVALS ? other_trace
                : row->id == OPTION_TICK     ? "sync"
                                             : "some text";
     case SETTING_RATE:
@@ -88,7 +100,7 @@ static void go_where_it_applies(const struct option_row *row)
     if (row->id == OPTION_ARRIVALS) {
         set(OPTION_RATE, "100");
         set(OPTION_ARRIVAL, "trace");
-        set(OPTION_ARRIVALS, trace_path((char[32]){0}));
+        set(OPTION_ARRIVALS, usual_trace);
     }
     if (where & PLACE_PAGEABLE_STREAM)
         set(OPTION_MEMORY, "pageable");
@@ -305,5 +317,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_plan_of_a_million_combinations_is_made, plan_rig_begin,
                                         plan_rig_end),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_traces, remove_traces);
 }
