@@ -98,6 +98,11 @@ void report_thread(void)
     atomic_store(&out->changed_ns, clock_now_ns());
 }
 
+void report_call(void)
+{
+    atomic_store_explicit(&record()->called_ns, clock_now_ns(), memory_order_relaxed);
+}
+
 void report_uncounted(void)
 {
     const struct shm_header *header = client_shm()->header;

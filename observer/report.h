@@ -29,6 +29,9 @@ void report_iteration(const struct period *period, const struct tick *tick, enum
 /* A further thread has launched anything, or has iterations of its own. */
 void report_thread(void);
 
+/* A call while no iterations are known. */
+void report_call(void);
+
 /* A launch of a process that has no handle, where others have them all. */
 void report_uncounted(void);
 

@@ -459,7 +459,10 @@ static void count(struct watcher *watcher, const struct call *call)
         since->copies_out++;
         since->bytes_out += call->bytes;
     }
-    if (!watcher->handle && ++watcher->all_calls % NOTE_CALLS == 0)
+    if (watcher->handle)
+        return;
+    report_call();
+    if (++watcher->all_calls % NOTE_CALLS == 0)
         note_calls(watcher);
 }
 

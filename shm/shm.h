@@ -182,6 +182,8 @@ struct shm_observer {
     /* Threads that have launched anything, where each has iterations of its own. */
     _Atomic uint32_t threads;
     double match;
+    /* When the last call was while no iterations were known; 0: there was none yet. */
+    _Atomic uint64_t called_ns;
     /* When iterations were found, or a further thread launched anything: a moment of the clock. */
     _Atomic uint64_t changed_ns;
     /* How long after the first call its iterations stopped repeating; 0: they did not. */

@@ -2,9 +2,11 @@
 
 #include <math.h>
 
-/* A queue that is not longer than this may come and go. */
+/* A queue that is not longer than this may come and go; but half of all that was offered does not,
+ * however many connections a server has. */
 #define QUEUE_PER_WORKER 2
 #define QUEUE_SHARE 0.05
+#define QUEUE_MOST_SHARE 0.5
 
 static double ips_of(uint64_t units)
 {
@@ -33,7 +35,8 @@ void openloop_judge(struct openloop_counts *counts, const struct point *point, d
 {
     double offered = ips_of(point->work.rate_units) * window_s;
     double usual = QUEUE_PER_WORKER * point_workers(point) + QUEUE_SHARE * offered;
-    counts->saturated = point->work.rate_units && (double)counts->backlog > usual;
+    counts->saturated =
+        point->work.rate_units && (double)counts->backlog > fmin(usual, QUEUE_MOST_SHARE * offered);
 }
 
 double openloop_latency_ns(const struct rate_goal *goal, const struct round_result *result)

@@ -15,9 +15,15 @@
 /* How mpsweep_fail() begins. */
 #define FAILED_IN "failed in thread "
 
+/* How its supervisor begins where an iteration does not end after the stop. */
+#define HANGS "hangs"
+
 /* Launches in a window that a process may have beside the one with the iterations: a few kernels
  * now and then are no work of theirs. */
 #define UNCOUNTED_MOST 16
+
+/* Of a program's age, without a call to the GPU: more is not how it works. */
+#define SILENT_SHARE 0.5
 
 /* Of servers that get no port from their command: they may read it elsewhere, or all take one. */
 static bool lacks_port(const struct round *round)
@@ -82,7 +88,20 @@ enum status round_program_failed(const struct round *round, unsigned process, en
     const char *text = strstr(error, ": ");
     if (point_is_server(round->point) && strncmp(error, FAILED_IN, strlen(FAILED_IN)) == 0 && text)
         return blame(round, process, code, "did not serve: %.*s", longest, text + 2);
+    if (point_is_server(round->point) && strncmp(error, HANGS, strlen(HANGS)) == 0)
+        return blame(round, process, code,
+                     "has not answered a request after the end of the window: give a "
+                     "--request-timeout that is shorter, after which it counts as an error");
     return blame(round, process, code, "%.*s", longest, error);
+}
+
+/* How long ago the last call was, in seconds, if it was long ago for a program of that age; else 0.
+ */
+static double silent_for_s(const struct round *round, unsigned process, double age_s)
+{
+    uint64_t called_ns = atomic_load(&shm_process_at(&round->shm, process)->observer.called_ns);
+    double seconds = called_ns ? (double)(clock_now_ns() - called_ns) / 1e9 : 0.0;
+    return seconds > SILENT_SHARE * age_s ? seconds : 0.0;
 }
 
 /* A program that does not report its iterations, and none were found. */
@@ -92,12 +111,20 @@ static enum status blame_observed(const struct round *round, unsigned process, d
     const char *asked = round->point->program.tick;
     struct tick tick = {.kind = TICK_AUTO};
     enum shm_observed state = round_program_read_observer(round, process, words);
+    double silent_s = silent_for_s(round, process, seconds);
     tick_parse(asked, &tick);
     if (tick.kind == TICK_NONE)
         return blame(round, process, STATUS_WORKER,
                      "did not report that it is ready within %.3g s: with --tick none it must call "
                      "mpsweep_ready() (mpsweep.ready() in Python)",
                      seconds);
+    if (silent_s > 0.0 && (state == SHM_OBSERVED_CALLS || state == SHM_OBSERVED_NO_WORK))
+        return blame(
+            round, process, STATUS_WORKER,
+            "made its last call to the GPU %.3g s ago, before its iterations were known%s%s%s: "
+            "it hangs, or works for that long without the GPU: look what it waits for, or "
+            "give a longer --timeout",
+            silent_s, *words ? " (it made " : "", words, *words ? ")" : "");
     if (tick.kind != TICK_AUTO && state != SHM_OBSERVED_NOT)
         return blame(round, process, STATUS_WORKER,
                      "had no iterations by --tick %s within %.3g s%s%s%s: give another --tick, a "
@@ -118,12 +145,11 @@ static enum status blame_observed(const struct round *round, unsigned process, d
                      "repeated nothing that could be an iteration within %.3g s (it made %s): give "
                      "what ends one with --tick, a longer --timeout, or let it report them",
                      seconds, words);
-    return blame(
-        round, process, STATUS_WORKER,
-        "did not report that it is ready within %.3g s: it must call mpsweep_ready() "
-        "(mpsweep.ready() in Python), or work on the GPU, where iterations are found unless "
-        "it is linked statically or LD_PRELOAD is taken from it",
-        seconds);
+    return blame(round, process, STATUS_WORKER,
+                 "did not report that it is ready within %.3g s: it must call mpsweep_ready() "
+                 "(mpsweep.ready() in Python), or work on the GPU, where iterations are found "
+                 "unless it is linked statically or loses LD_PRELOAD",
+                 seconds);
 }
 
 /* It has opened some of its handles. */

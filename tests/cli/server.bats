@@ -205,6 +205,12 @@ END
   refused 'arrival trace needs' "$MPSWEEP" sweep -l threads:1 --rate 40 --arrival trace
 }
 
+@test "many connections hide no rate that a server cannot serve" {
+  DURATION=1 LONGEST=1 measure 0 -l processes:1 --streams 16 --rate 40 -- \
+    "$SERVER" --port '{port}' --delay-ms 1500
+  points 'all(.rate.saturated and (.warnings | any(.kind == "overloaded")))' r.jsonl
+}
+
 @test "latency is counted from the planned start" {
   # 50/s are served of 100/s: of the requests in the window, half were planned long before.
   DURATION=1 LONGEST=1 measure 0 -l processes:1 --streams 2 --rate 100 -- \

@@ -8,6 +8,7 @@
  *     sync                        waits for the stream
  *     sleep:US, busy:US           the host sleeps, or computes
  *     slow:US                     the host sleeps, in every fifth iteration only
+ *     stuck:N                     it goes on with nothing after N iterations
  *     wide:US                     the host computes, on fewer CPUs than at first a quarter of it
  * and for the iterations as a whole:
  *     graph                       what it gives the GPU is one graph
@@ -27,6 +28,7 @@
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "device/driver.h"
 #include "kernels/image.h"
@@ -122,6 +124,9 @@ static void do_host_word(const char *word)
     else if (sscanf(word, "sleep:%lu", &us) == 1 ||
              (sscanf(word, "slow:%lu", &us) == 1 && served % 5 == 4))
         sleep_us(us);
+    else if (sscanf(word, "stuck:%lu", &us) == 1)
+        while (served >= us)
+            pause();
     else if (sscanf(word, "busy:%lu", &us) == 1)
         compute_us(us);
     else if (sscanf(word, "wide:%lu", &us) == 1)
