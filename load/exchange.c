@@ -8,10 +8,9 @@
 #include "common/text.h"
 
 /* How long an answer may take, as in the script 'ready' of a deployment (emit/ready), and a
- * connection; and how often to look whether to wait on. */
+ * connection. */
 #define READY_S 5L
 #define CONNECT_MS 1000L
-#define LOOK_MS 20
 
 /* Looks for the expected text in the next part of an answer, and where the parts meet. */
 static void look_for_text(struct exchange *exchange, const char *bytes, size_t count)
@@ -194,26 +193,24 @@ static size_t drop_answer(char *bytes, size_t size, size_t count, void *data)
 static bool may_be_starting(CURLcode code)
 {
     return code == CURLE_COULDNT_CONNECT || code == CURLE_OPERATION_TIMEDOUT ||
-           code == CURLE_GOT_NOTHING || code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR;
+           code == CURLE_GOT_NOTHING || code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR ||
+           code == CURLE_ABORTED_BY_CALLBACK;
 }
 
-/* As curl_easy_perform(), which looks up once a second only. What is given up has no answer. */
-static CURLcode perform(CURL *easy, bool (*goes_on)(void *data), void *data)
+struct patience {
+    bool (*goes_on)(void *data);
+    void *data;
+};
+
+/* For libcurl, which asks at least once a second. */
+static int gives_up(void *data, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
 {
-    CURLM *multi = curl_multi_init();
-    CURLMcode code = multi ? curl_multi_add_handle(multi, easy) : CURLM_OUT_OF_MEMORY;
-    int running = 1, left;
-    while (code == CURLM_OK && running > 0 && goes_on(data)) {
-        code = curl_multi_perform(multi, &running);
-        if (code == CURLM_OK && running > 0)
-            code = curl_multi_poll(multi, NULL, 0, LOOK_MS, NULL);
-    }
-    const CURLMsg *message = multi ? curl_multi_info_read(multi, &left) : NULL;
-    CURLcode result = message ? message->data.result : CURLE_GOT_NOTHING;
-    if (multi)
-        curl_multi_remove_handle(multi, easy);
-    curl_multi_cleanup(multi);
-    return result;
+    const struct patience *patience = data;
+    (void)a;
+    (void)b;
+    (void)c;
+    (void)d;
+    return !patience->goes_on(patience->data);
 }
 
 /* What is wrong with an answer, or with its connection. */
@@ -231,6 +228,7 @@ static void describe_unready(const struct load_options *options, CURLcode code, 
 bool exchange_is_ready(const struct load_options *options, bool (*goes_on)(void *data), void *data,
                        char text[128])
 {
+    struct patience patience = {goes_on, data};
     CURL *easy = curl_easy_init();
     long status = 0;
     text[0] = '\0';
@@ -240,7 +238,10 @@ bool exchange_is_ready(const struct load_options *options, bool (*goes_on)(void 
               options->ready ? READY_S * 1000 : CONNECT_MS);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, drop_answer);
     curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, options->ready ? 0L : 1L);
-    CURLcode code = perform(easy, goes_on, data);
+    curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, gives_up);
+    curl_easy_setopt(easy, CURLOPT_XFERINFODATA, &patience);
+    CURLcode code = curl_easy_perform(easy);
     if (code == CURLE_OK)
         curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
     curl_easy_cleanup(easy);

@@ -218,7 +218,7 @@ same_blocks() {
   # On a busy machine what is recorded may take longer than the program, which is worth a warning, too.
   grep -v "^mpsweep: warning: the workload's iterations are not as long as the program's: " err >others || true
   mv others err
-  says '^mpsweep: warning: with 2 processes over MPS the program could not be measured, so the blocks .*status 91'
+  says '^mpsweep: warning: with 2 processes over MPS the program could not be measured, so what it does beside others is not in the workload: .*status 91'
   are 'kernel blocks=4 threads=128 duration=T count=2'
   grep -q '^# Kernels of a duration compute' mine.job
   absent 'with 2 processes over MPS: replay' out
