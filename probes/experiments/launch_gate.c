@@ -324,6 +324,12 @@ static double rate_of(const struct probe_outcome *outcome, const struct probe_ar
     return workers_of(arm) * launches_of(arm) / probe_outcome_median_us(outcome, arm->name, metric);
 }
 
+/* What the GPU has accepted of an arm: behind the gate it is less where workers are late there. */
+static double accepted_rate(const struct probe_outcome *outcome, const struct probe_arm *arm)
+{
+    return fmax(rate_of(outcome, arm, METRIC_FREE), rate_of(outcome, arm, METRIC_GATED));
+}
+
 /* The GPU's rate of accepting kernels from streams: the highest, if different numbers of workers
  * reach it. One that still grows with them is not a limit: NAN. */
 static double accepting_rate(const struct probe_outcome *outcome)
@@ -332,7 +338,7 @@ static double accepting_rate(const struct probe_outcome *outcome)
     const struct probe_arm *fastest = NULL;
     double highest = 0;
     for (size_t a = 0; a < probe->arm_count; a++) {
-        double rate = rate_of(outcome, &probe->arms[a], METRIC_GATED);
+        double rate = accepted_rate(outcome, &probe->arms[a]);
         if (kind_of(&probe->arms[a]) != LAUNCHERS_GRAPHS && rate > highest) {
             highest = rate;
             fastest = &probe->arms[a];
@@ -341,7 +347,7 @@ static double accepting_rate(const struct probe_outcome *outcome)
     for (size_t a = 0; fastest && a < probe->arm_count; a++)
         if (kind_of(&probe->arms[a]) != LAUNCHERS_GRAPHS &&
             workers_of(&probe->arms[a]) != workers_of(fastest) &&
-            rate_of(outcome, &probe->arms[a], METRIC_GATED) >= AT_RATE * highest)
+            accepted_rate(outcome, &probe->arms[a]) >= AT_RATE * highest)
             return highest;
     return NAN;
 }
@@ -358,8 +364,7 @@ static const char *limit_of(const struct probe_outcome *outcome, const struct pr
     double highest = accepting_rate(outcome);
     if (isnan(highest))
         return "not the host";
-    double rate = fmax(rate_of(outcome, arm, METRIC_FREE), rate_of(outcome, arm, METRIC_GATED));
-    return rate >= AT_RATE * highest ? "GPU" : "neither";
+    return accepted_rate(outcome, arm) >= AT_RATE * highest ? "GPU" : "neither";
 }
 
 /* One number of each arm that runs by default. */
