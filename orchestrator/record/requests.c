@@ -62,6 +62,5 @@ void record_add_requests(json_t *record, const struct point *point,
                                   (double)first_byte->max_ns / 1e3));
     if (any)
         warn_bad(warnings_of(record), requests, result->iterations);
-    else
-        warn_unanswered(warnings_of(record), point, result);
+    warn_unanswered(warnings_of(record), point, result);
 }

@@ -66,9 +66,11 @@ import http.server, sys
 class Single(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
+    served = 0
 
     def do_GET(self):
-        self.send_response(200)
+        Single.served += 1
+        self.send_response(500 if "bad" in sys.argv and Single.served % 2 == 0 else 200)
         self.send_header("Content-Length", "2")
         self.end_headers()
         self.wfile.write(b"ok")
@@ -85,6 +87,9 @@ END
   measure 0 -l processes:1 --streams 4 -- python3 single.py '{port}'
   points 'all(.requests.errors == 0 and (.warnings | any(.kind == "unanswered" and
     (.text | test("^3 of 4 connections had no good answer within the window of "))))) ' r.jsonl
+  measure 0 -l processes:1 --streams 4 -- python3 single.py '{port}' bad
+  points 'all(.requests.wrong_answers > 0 and
+    (.warnings | any(.kind == "bad_answers") and any(.kind == "unanswered")))' r.jsonl
 }
 
 @test "a server over MPS is proved to be a client" {
