@@ -29,7 +29,7 @@ void report_iteration(const struct period *period, const struct tick *tick, enum
 /* A further thread has launched anything, or has iterations of its own. */
 void report_thread(void);
 
-/* A call while no iterations are known. */
+/* A call of a process whose iterations are not known. */
 void report_call(void);
 
 /* A launch of a process that has no handle, where others have them all. */

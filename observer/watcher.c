@@ -459,10 +459,9 @@ static void count(struct watcher *watcher, const struct call *call)
         since->copies_out++;
         since->bytes_out += call->bytes;
     }
-    if (watcher->handle)
-        return;
-    report_call();
-    if (++watcher->all_calls % NOTE_CALLS == 0)
+    if (!atomic_load_explicit(&watchers.opened, memory_order_relaxed))
+        report_call();
+    if (!watcher->handle && ++watcher->all_calls % NOTE_CALLS == 0)
         note_calls(watcher);
 }
 

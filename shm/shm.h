@@ -182,7 +182,7 @@ struct shm_observer {
     /* Threads that have launched anything, where each has iterations of its own. */
     _Atomic uint32_t threads;
     double match;
-    /* When the last call was while no iterations were known; 0: there was none yet. */
+    /* When the last call of a process was whose iterations were not known; 0: there was none. */
     _Atomic uint64_t called_ns;
     /* When iterations were found, or a further thread launched anything: a moment of the clock. */
     _Atomic uint64_t changed_ns;

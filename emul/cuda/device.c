@@ -8,7 +8,7 @@
 #include "emul/model/device_names.h"
 
 #define DEVICE_CLOCK_KHZ 1000000
-/* Small: each worker whose kernels load from it has a set of somewhat more than half of it. */
+/* Small: each worker whose kernels load from it has a set of a third of it. */
 #define DEVICE_L2_BYTES (4 << 20)
 #define DRIVER_VERSION 13000
 

@@ -38,7 +38,7 @@ struct capture {
     struct timeline timeline; /* has the names of kernels */
     struct captured_iteration iteration;
     struct captured_workload workload;
-    double replay_ns; /* of an iteration of the workload, in the fastest window; 0: not measured */
+    double replay_ns; /* of an iteration of the workload: see capture_measure_alone() */
     double program_crowd_ips, replay_crowd_ips; /* of all processes; 0: not measured */
     struct share share; /* what its kernels leave of the GPU to those of other processes */
 };

@@ -314,7 +314,7 @@ static void kernels_bound_by_the_cache_load_from_one_set(void **state)
             MEMORY_PINNED, LAUNCH_STREAM, WORKLOAD_CHECK_POSSIBLE);
     assert_int_equal(run(&times), STATUS_OK);
     assert_string_equal(saw.calls, "illmlos");
-    /* Nine sixteenths of the cache, and behind it the place. */
+    /* A third of the cache, and behind it the place. */
     assert_int_equal(saw.set_vectors, (40 << 20) / 16 / 3);
     assert_true(saw.set != 0);
     assert_true(saw.place == saw.set + saw.set_vectors * 16);
