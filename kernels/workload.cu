@@ -91,42 +91,37 @@ extern "C" __global__ void mpsweep_compute(const int *__restrict__ source,
 /* Steps of arithmetic that take about as long as a load that the second-level cache answers. */
 #define STEPS_OF_A_LOAD 64
 
+/* A linear congruential generator of 32 bits (Numerical Recipes), of which the upper ones count. */
+#define ROW_FACTOR 1664525u
+#define ROW_ADDED 1013904223u
+
 /* As mpsweep_compute, but for each STEPS_OF_A_LOAD of its steps a GPU thread loads from a vector of
  * the working set: one after the other, since the address of each needs the one before. The set has
- * `vectors`, 128 or more, and *place is where a kernel begins in it; the next one goes on behind.
- * What the set holds makes no difference, nor does it where *place begins. */
+ * `vectors`, 32 or more; what it holds makes no difference. The threads of a warp load 512 bytes in a
+ * row, each time elsewhere, and no two kernels the same: each begins by the clock. */
 extern "C" __global__ void mpsweep_load(const int *__restrict__ source,
                                         int *__restrict__ destination, int value, int elements,
-                                        int steps, const int4 *set, unsigned vectors,
-                                        unsigned *place)
+                                        int steps, const int4 *set, unsigned vectors)
 {
     const int4 *from = reinterpret_cast<const int4 *>(source);
     int4 *to = reinterpret_cast<int4 *>(destination);
     const int zero = elements & 3;
-    const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x, width = blockDim.x * gridDim.x;
-    /* A grid that is as wide as much of the set hops through it by no divisor of it. */
-    const unsigned hop = width < vectors / 8 ? width : vectors / 8 * 5 + 32;
-    const unsigned i = thread % (unsigned)(elements / 4), loads = (unsigned)steps / STEPS_OF_A_LOAD;
-    const unsigned begin = __ldcg(place) % vectors;
-    unsigned at = (begin + thread) % vectors;
-    int4 v = from[i];
+    const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
+    const unsigned lane = threadIdx.x % 32, rows = vectors / 32;
+    unsigned row = (unsigned)clock() + (blockIdx.x * 32 + threadIdx.x / 32) * ROW_FACTOR;
+    int4 v = from[thread % (unsigned)(elements / 4)];
     int loaded = 0;
 #pragma unroll 1
-    for (unsigned left = loads; left > 0; --left) {
-        /* Not from the first-level cache, where one lap may find what the last has left. */
-        loaded = __ldcg(&set[at].x) & zero;
-        at += hop + (unsigned)loaded;
-        if (at >= vectors)
-            at -= vectors;
+    for (unsigned left = (unsigned)steps / STEPS_OF_A_LOAD; left > 0; --left) {
+        row = row * ROW_FACTOR + ROW_ADDED + (unsigned)loaded;
+        /* Not from the first-level cache, which may hold what an earlier load has left. */
+        loaded = __ldcg(&set[__umulhi(row, rows) * 32 + lane].x) & zero;
     }
     v.x += value;
     v.y += value;
     v.z += value;
     v.w += value;
-    to[i] = chain(v, steps % STEPS_OF_A_LOAD, zero + loaded);
-    /* A block that starts later may begin there: it loads as much. */
-    if (thread == 0)
-        *place = (unsigned)((begin + (unsigned long long)loads * hop) % vectors);
+    to[thread % (unsigned)(elements / 4)] = chain(v, steps % STEPS_OF_A_LOAD, zero + loaded);
 }
 
 static __device__ __forceinline__ int4 plus(int4 v, int value)

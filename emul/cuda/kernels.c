@@ -49,7 +49,7 @@ unsigned kernel_arguments(enum kernel kernel)
     case KERNEL_LOCATE:
         return 3;
     case KERNEL_LOAD:
-        return 8;
+        return 7;
     default:
         return 5;
     }

@@ -14,8 +14,7 @@ enum kernel {
     KERNEL_COMPUTE,      /* mpsweep_compute(const int *source, int *destination, int value,
                             int elements, int steps) */
     KERNEL_LOAD,         /* mpsweep_load(const int *source, int *destination, int value,
-                            int elements, int steps, const int4 *set, unsigned vectors,
-                            unsigned *place) */
+                            int elements, int steps, const int4 *set, unsigned vectors) */
     KERNEL_STREAM,       /* mpsweep_stream(const int *source, int *destination, int value,
                             unsigned long long vectors, unsigned long long total) */
     KERNEL_EMPTY,        /* mpsweep_empty(void) */

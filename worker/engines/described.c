@@ -56,10 +56,9 @@ enum status described_set_open(const struct worker_process *process,
     set->vectors = (unsigned)(SET_CACHE_REL * cache / WORK_VECTOR_BYTES);
     if (set->vectors < SET_VECTORS_LEAST)
         set->vectors = SET_VECTORS_LEAST;
-    /* The place in it lies behind it. */
     if (status == STATUS_OK)
         status = CUDA_CALL(&process->driver, mem_alloc, &set->memory,
-                           ((size_t)set->vectors + 1) * WORK_VECTOR_BYTES);
+                           (size_t)set->vectors * WORK_VECTOR_BYTES);
     return status;
 }
 
@@ -69,14 +68,13 @@ cuda_result described_launch(const struct worker_process *process,
                              cuda_device_pointer from, cuda_device_pointer to)
 {
     cuda_device_pointer loaded = set->memory;
-    cuda_device_pointer place = loaded + (cuda_device_pointer)set->vectors * WORK_VECTOR_BYTES;
     unsigned set_vectors = set->vectors;
     int added = 1, elements = (int)(workload_worked_bytes(step) / sizeof(int));
     int length = (int)step->amount;
     unsigned long long total = step->amount,
                        vectors = workload_worked_bytes(step) / WORK_VECTOR_BYTES;
     /* A kernel that computes takes the first five. */
-    void *computes[] = {&from, &to, &added, &elements, &length, &loaded, &set_vectors, &place};
+    void *computes[] = {&from, &to, &added, &elements, &length, &loaded, &set_vectors};
     void *streams[] = {&from, &to, &added, &vectors, &total};
     void *waits[] = {&total};
     void **parameters = step->kind == STEP_MEMORY   ? streams

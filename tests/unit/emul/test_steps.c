@@ -57,7 +57,7 @@ static cuda_result compute(int value, int elements, int steps)
 static cuda_result load(int value, int elements, int steps)
 {
     unsigned vectors = 128;
-    void *parameters[] = {&rig.a, &rig.b, &value, &elements, &steps, &rig.a, &vectors, &rig.a};
+    void *parameters[] = {&rig.a, &rig.b, &value, &elements, &steps, &rig.a, &vectors};
     return cuda.launch_kernel(rig.load, 5, 1, 1, 64, 1, 1, 0, rig.stream, parameters, NULL);
 }
 
