@@ -15,19 +15,20 @@ void steps_describe(const struct workload_step *steps, unsigned count, struct wo
     out->delay_cycles = out->busy_ns = out->turns = out->think_ns = 0;
     for (unsigned i = 0; i < count; i++) {
         const struct workload_step *step = &steps[i];
+        uint64_t times = workload_step_times(steps, i);
         char text[WORKLOAD_STEP_TEXT];
         workload_step_text(step, text);
         id = digest_add(id, text, strlen(text) + 1);
         if (step->kind == STEP_COPY_IN || step->kind == STEP_COPY_OUT)
-            copied += step->amount * step->count;
+            copied += step->amount * times;
         else if (step->kind == STEP_BUSY)
-            out->busy_ns += step->amount * step->count;
+            out->busy_ns += step->amount * times;
         else if (step->kind == STEP_WORK)
-            out->turns += step->amount * step->count;
+            out->turns += step->amount * times;
         else if (step->kind == STEP_THINK)
-            out->think_ns += step->amount * step->count;
-        else if (step->kind != STEP_SYNCHRONIZE)
-            out->kernels += step->count;
+            out->think_ns += step->amount * times;
+        else if (!workload_step_is_host(step))
+            out->kernels += times;
     }
     out->bytes = copied / 2;
     out->steps_id = (id & ((UINT64_C(1) << EXACT_BITS) - 1)) | 1;

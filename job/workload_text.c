@@ -19,7 +19,7 @@
 #define WORDS_MOST 16
 #define BLANKS " \t\r\n"
 
-enum operand { OPERAND_NONE, OPERAND_SIZE, OPERAND_TIME, OPERAND_TURNS };
+enum operand { OPERAND_NONE, OPERAND_SIZE, OPERAND_TIME, OPERAND_TURNS, OPERAND_TIMES };
 
 static const struct word {
     const char *name;
@@ -35,9 +35,12 @@ static const struct word {
     {"think", STEP_THINK, OPERAND_TIME, "think 200us"},
     {"busy", STEP_BUSY, OPERAND_TIME, "busy 200us"},
     {"work", STEP_WORK, OPERAND_TURNS, "work 200000"},
+    {"repeat", STEP_REPEAT, OPERAND_TIMES, "repeat 12"},
+    {"end", STEP_END, OPERAND_NONE, "end"},
 };
 #define WORDS (sizeof words / sizeof words[0])
-#define WORD_NAMES "copy-in, copy-out, device-copy, kernel, synchronize, think, busy, work"
+#define WORD_NAMES                                                                                 \
+    "copy-in, copy-out, device-copy, kernel, synchronize, think, busy, work, repeat, end"
 
 enum key {
     KEY_BLOCKS,
@@ -154,9 +157,9 @@ static enum status check_multiple(const char *text, uint64_t bytes)
 
 /* What users call a step. */
 static const char *const meanings[][2] = {
-    {"sync", "synchronize"}, {"wait", "synchronize"}, {"sleep", "think"},
-    {"h2d", "copy-in"},      {"d2h", "copy-out"},     {"d2d", "device-copy"},
-    {"spin", "busy"},        {"launch", "kernel"},    {"compute", "work"},
+    {"sync", "synchronize"}, {"wait", "synchronize"}, {"sleep", "think"}, {"h2d", "copy-in"},
+    {"d2h", "copy-out"},     {"d2d", "device-copy"},  {"spin", "busy"},   {"launch", "kernel"},
+    {"compute", "work"},     {"loop", "repeat"},
 };
 
 static enum status unknown_step(const char *name)
@@ -305,16 +308,23 @@ static enum status parse_operand(const struct word *word, const char *text,
                                  struct workload_step *step)
 {
     static const char *const names[] = {
-        [OPERAND_SIZE] = "size", [OPERAND_TIME] = "time", [OPERAND_TURNS] = "number"};
+        [OPERAND_SIZE] = "size",
+        [OPERAND_TIME] = "time",
+        [OPERAND_TURNS] = "number",
+        [OPERAND_TIMES] = "number",
+    };
     static const char *const takes[] = {
         [OPERAND_TIME] = "a time from 1us to 10s, as in 200us",
-        [OPERAND_TURNS] = "a number of turns, of about a nanosecond, from 1 to 10000000000"};
+        [OPERAND_TURNS] = "a number of turns, of about a nanosecond, from 1 to 10000000000",
+        [OPERAND_TIMES] = "a number from 1 to 100000",
+    };
     bool size = word->operand == OPERAND_SIZE, valid;
     if (!text || strchr(text, '='))
         return status_set(STATUS_USAGE, "'%s' needs a %s: step = %s", word->name,
                           names[word->operand], word->example);
-    if (word->operand == OPERAND_TURNS)
-        valid = parse_number(text, WORKLOAD_TURNS_MOST, &step->amount);
+    if (word->operand == OPERAND_TURNS || word->operand == OPERAND_TIMES)
+        valid = parse_number(
+            text, word->operand == OPERAND_TIMES ? COUNT_MOST : WORKLOAD_TURNS_MOST, &step->amount);
     else
         valid = size ? parse_size(text, &step->amount)
                      : parse_time(text, HOST_NS_LEAST, WORKLOAD_HOST_NS_MOST, &step->amount);
@@ -362,12 +372,33 @@ static enum status parse_step(char *const *text, unsigned count, struct workload
     return STATUS_OK;
 }
 
+/* Whether a mark fits behind the steps that are there. */
+static enum status check_mark(const struct workload *workload, const struct workload_step *mark)
+{
+    unsigned depth = 0;
+    for (unsigned i = 0; i < workload->count; i++) {
+        depth += workload->steps[i].kind == STEP_REPEAT;
+        depth -= workload->steps[i].kind == STEP_END;
+    }
+    if (mark->kind == STEP_REPEAT && depth == WORKLOAD_DEPTH)
+        return status_set(STATUS_USAGE, "a 'repeat' stands in at most %d others",
+                          WORKLOAD_DEPTH - 1);
+    if (mark->kind == STEP_END && depth == 0)
+        return status_set(STATUS_USAGE, "an 'end' without a 'repeat' before it");
+    if (mark->kind == STEP_END && workload->steps[workload->count - 1].kind == STEP_REPEAT)
+        return status_set(STATUS_USAGE, "a 'repeat' without steps before its 'end'");
+    return STATUS_OK;
+}
+
 enum status workload_add_step(struct workload *workload, const char *text)
 {
+    struct workload_step *step = &workload->steps[workload->count];
     char *parts[WORDS_MOST];
     unsigned count;
     if (workload->count == WORKLOAD_STEPS)
-        return status_set(STATUS_USAGE, "a workload has at most %d steps: count=N repeats one",
+        return status_set(STATUS_USAGE,
+                          "a workload has at most %d steps: count=N repeats one, and a 'repeat' "
+                          "several",
                           WORKLOAD_STEPS);
     char *copy = strdup(text);
     if (!copy)
@@ -376,8 +407,10 @@ enum status workload_add_step(struct workload *workload, const char *text)
     if (status == STATUS_OK && count == 0)
         status = status_set(STATUS_USAGE, "a step needs a word: " WORD_NAMES);
     if (status == STATUS_OK)
-        status = parse_step(parts, count, &workload->steps[workload->count]);
+        status = parse_step(parts, count, step);
     free(copy);
+    if (status == STATUS_OK && (step->kind == STEP_REPEAT || step->kind == STEP_END))
+        status = check_mark(workload, step);
     if (status == STATUS_OK)
         workload->count++;
     return status;
@@ -399,8 +432,22 @@ enum status workload_set_check(struct workload *workload, const char *text)
 enum status workload_end(const struct workload *workload)
 {
     bool has_work = false;
-    for (unsigned i = 0; i < workload->count; i++)
-        has_work |= !workload_step_is_host(&workload->steps[i]);
+    unsigned depth = 0;
+    uint64_t unrolled = 0, times[WORKLOAD_DEPTH + 1] = {1};
+    for (unsigned i = 0; i < workload->count; i++) {
+        const struct workload_step *step = &workload->steps[i];
+        has_work |= !workload_step_is_host(step);
+        if (step->kind == STEP_REPEAT) {
+            times[depth + 1] = times[depth] * step->amount;
+            /* Of more, the rest makes no difference, and might be too much for a number. */
+            if (times[++depth] > WORKLOAD_UNROLLED_MOST)
+                times[depth] = WORKLOAD_UNROLLED_MOST + 1;
+        } else if (step->kind == STEP_END) {
+            depth--;
+        } else {
+            unrolled += times[depth];
+        }
+    }
     if (workload->count == 0)
         return status_set(STATUS_USAGE, "workload '%s' has no steps: step = %s", workload->name,
                           words[0].example);
@@ -408,6 +455,14 @@ enum status workload_end(const struct workload *workload)
         return status_set(STATUS_USAGE,
                           "workload '%s' leaves the GPU without work: give it a copy or a kernel",
                           workload->name);
+    if (depth > 0)
+        return status_set(STATUS_USAGE, "workload '%s' has a 'repeat' without an 'end'",
+                          workload->name);
+    if (unrolled > WORKLOAD_UNROLLED_MOST)
+        return status_set(STATUS_USAGE,
+                          "an iteration of workload '%s' goes through more than %d steps, all "
+                          "repeats unrolled",
+                          workload->name, WORKLOAD_UNROLLED_MOST);
     if (workload->check == WORKLOAD_CHECK_YES &&
         !workload_can_check(workload->steps, workload->count))
         return status_set(STATUS_USAGE,
@@ -465,7 +520,7 @@ const char *workload_step_text(const struct workload_step *step, char out[WORKLO
             text_append(&text, " %s", size_text(step->amount, number));
         if (word->operand == OPERAND_TIME)
             text_append(&text, " %s", time_text(step->amount, number));
-        if (word->operand == OPERAND_TURNS)
+        if (word->operand == OPERAND_TURNS || word->operand == OPERAND_TIMES)
             text_append(&text, " %llu", (unsigned long long)step->amount);
     }
     if (step->count > 1)

@@ -9,6 +9,7 @@
  *   synchronize                    wait until the GPU has done all before
  *   think TIME, busy TIME          the host sleeps, or uses that CPU time; the GPU goes on
  *   work TURNS                     the host does that many turns, of about a nanosecond each
+ *   repeat N, end                  the steps between them are done N times
  *
  * SIZE has K, M or G, or KiB, MiB or GiB, for powers of 1024, TIME has ns, us, ms or s; '#' begins
  * a comment. The manual page mpsweep-workload(5) is the reference for users.
@@ -24,6 +25,8 @@
 #define WORKLOAD_STEPS 64      /* of a workload, and of all workloads of a mix together */
 #define WORKLOAD_NAME_BYTES 32 /* with the NUL */
 #define WORKLOAD_STEP_TEXT 128
+#define WORKLOAD_DEPTH 4              /* of repeats, one within the other */
+#define WORKLOAD_UNROLLED_MOST 100000 /* steps that an iteration goes through */
 
 /* What the grammar takes (docs/mpsweep-workload.5). The most shared memory is that of a block of
  * compute capability 9.0 to 10.3. */
@@ -48,6 +51,8 @@ enum step_kind {
     STEP_THINK,
     STEP_BUSY,
     STEP_WORK,
+    STEP_REPEAT, /* marks: what is up to the end of it is done so often as amount has it */
+    STEP_END,
 };
 
 /* Plain data, without padding: it lies in shared memory, and is compared byte by byte. */
@@ -57,8 +62,8 @@ struct workload_step {
     uint32_t blocks, threads; /* of a kernel: its grid, and GPU threads of a block */
     /* Bytes of a copy; bytes that a memory-bound kernel reads, and then writes; steps of the chain
      * of a compute-bound one, and of a cache-bound one, some of which are a load; GPU clock cycles;
-     * nanoseconds of the host, or turns of its work. 0 where asked_ns is not and the GPU has not
-     * been asked yet what it takes. */
+     * nanoseconds of the host, or turns of its work; times of a repeat. 0 where asked_ns is not
+     * and the GPU has not been asked yet what it takes. */
     uint64_t amount;
     uint64_t asked_ns; /* how long one such kernel is to take, 0: the amount was given */
     uint32_t shared;   /* of a kernel: bytes of shared memory of a block */
@@ -94,9 +99,27 @@ const char *workload_bound_name(uint32_t kind);
 /* The step as one would write it; defaults are left out. Returns out. */
 const char *workload_step_text(const struct workload_step *step, char out[WORKLOAD_STEP_TEXT]);
 
-/* Whether the host does it, and not the GPU. */
+/* Whether the host does it, and not the GPU; also of a mark. */
 bool workload_step_is_host(const struct workload_step *step);
 bool workload_step_is_kernel(const struct workload_step *step);
+
+/*
+ * The steps of an iteration in the order in which a worker does them: those of a repeat as often as
+ * it has them, and no marks. A walk begins with its steps and their count, and the rest 0.
+ */
+struct workload_walk {
+    const struct workload_step *steps;
+    unsigned count, at, depth;
+    struct {
+        unsigned begin;
+        uint64_t left;
+    } repeats[WORKLOAD_DEPTH];
+};
+/* The number of the next step; false: the iteration is over. */
+bool workload_walk_next(struct workload_walk *walk, unsigned *number);
+
+/* How often an iteration does step number `which`, its count and all repeats included. */
+uint64_t workload_step_times(const struct workload_step *steps, unsigned which);
 
 /*
  * What is known of the data as it goes through the steps: each iteration starts on side 0 of two

@@ -56,10 +56,45 @@ void workload_trace_step(struct workload_trace *trace, const struct workload_ste
     }
 }
 
+bool workload_walk_next(struct workload_walk *walk, unsigned *number)
+{
+    for (; walk->at < walk->count; walk->at++) {
+        const struct workload_step *step = &walk->steps[walk->at];
+        if (step->kind == STEP_REPEAT) {
+            walk->repeats[walk->depth].begin = walk->at;
+            walk->repeats[walk->depth++].left = step->amount - 1;
+        } else if (step->kind != STEP_END) {
+            *number = walk->at++;
+            return true;
+        } else if (walk->repeats[walk->depth - 1].left-- > 0) {
+            walk->at = walk->repeats[walk->depth - 1].begin;
+        } else {
+            walk->depth--;
+        }
+    }
+    return false;
+}
+
+uint64_t workload_step_times(const struct workload_step *steps, unsigned which)
+{
+    uint64_t times = steps[which].count;
+    unsigned closed = 0;
+    for (unsigned i = which; i-- > 0;) {
+        if (steps[i].kind == STEP_END)
+            closed++;
+        else if (steps[i].kind == STEP_REPEAT && closed > 0)
+            closed--;
+        else if (steps[i].kind == STEP_REPEAT)
+            times *= steps[i].amount;
+    }
+    return times;
+}
+
 bool workload_can_check(const struct workload_step *steps, unsigned count)
 {
     struct workload_trace trace = {0};
-    for (unsigned i = 0; i < count; i++) {
+    struct workload_walk walk = {.steps = steps, .count = count};
+    for (unsigned i; workload_walk_next(&walk, &i);) {
         if (steps[i].kind == STEP_COPY_OUT && trace.known_bytes > 0)
             return true;
         workload_trace_step(&trace, &steps[i]);

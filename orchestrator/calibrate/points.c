@@ -87,15 +87,16 @@ struct point calibrate_launches(const struct point *like, enum work_launch launc
     return point;
 }
 
-/* Steps of a described workload for which a test holds, in a mix of their own, whose results are
- * not those of the iteration. */
+/* Steps of a described workload for which a test holds, with all repeats, in a mix of their own,
+ * whose results are not those of the iteration. */
 static void keep_steps(const struct mix_work *from, bool (*keeps)(const struct workload_step *),
                        struct mix_work *out)
 {
     uint32_t count = 0;
     *out = *from;
     for (uint32_t i = 0; i < from->workloads[0].count; i++)
-        if (keeps(&from->steps[i]))
+        if (keeps(&from->steps[i]) || from->steps[i].kind == STEP_REPEAT ||
+            from->steps[i].kind == STEP_END)
             out->steps[count++] = from->steps[i];
     out->workloads[0].count = count;
     out->workloads[0].check = WORKLOAD_CHECK_NO;
@@ -143,6 +144,8 @@ static void scale_kernels(struct mix_work *mix, unsigned sms, double iterations)
     for (uint32_t i = 0; i < mix->workloads[0].count; i++) {
         struct workload_step *step = &mix->steps[i];
         double all = step->count * iterations, larger = 1.0;
+        if (workload_step_is_host(step))
+            continue;
         if (workload_step_is_kernel(step)) {
             double fill = (double)filling_blocks(sms, step->threads, HALF_FILLED) / step->blocks;
             larger = all / ceil(all / fmax(fill, 1.0));

@@ -18,8 +18,8 @@ static double held_up_ns(const struct capture *capture, const struct round_resul
                                         &result->phases.sync, &result->phases.d2h};
     for (unsigned i = 0; i < workload->count; i++)
         if (workload->steps[i].kind == STEP_WORK)
-            work_ns += (double)workload->steps[i].amount * workload->steps[i].count /
-                       capture->turns_per_ns;
+            work_ns += (double)workload->steps[i].amount *
+                       (double)workload_step_times(workload->steps, i) / capture->turns_per_ns;
     for (size_t i = 0; i < sizeof phases / sizeof *phases; i++)
         if (phases[i]->count > 0)
             took_ns -= histogram_quantile_ns(phases[i], 0.5);

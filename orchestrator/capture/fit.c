@@ -19,9 +19,10 @@ static bool is_host(const struct workload_step *step)
 }
 
 /* What a step of the host takes where nothing has a part of its core. */
-static double host_ns_of(const struct fit *fit, const struct workload_step *step)
+static double host_ns_of(const struct fit *fit, unsigned which)
 {
-    double ns = (double)step->amount * step->count;
+    const struct workload_step *step = &fit->workload->steps[which];
+    double ns = (double)step->amount * (double)workload_step_times(fit->workload->steps, which);
     return step->kind == STEP_WORK ? ns / fit->turns_per_ns : ns;
 }
 
@@ -32,9 +33,9 @@ static double adjustable_ns(const struct fit *fit, bool host)
     for (unsigned i = 0; i < fit->workload->count; i++) {
         const struct workload_step *step = &fit->workload->steps[i];
         if (host && is_host(step))
-            sum_ns += host_ns_of(fit, step);
+            sum_ns += host_ns_of(fit, i);
         else if (!host)
-            sum_ns += (double)step->asked_ns * step->count;
+            sum_ns += (double)step->asked_ns * (double)workload_step_times(fit->workload->steps, i);
     }
     return sum_ns;
 }

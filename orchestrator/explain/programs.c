@@ -352,7 +352,7 @@ static double launches_of_steps(const struct programs *programs, const json_t *p
         if (!text || workload_add_step(&workload, text) != STATUS_OK)
             return 0.0;
         if (workload_step_is_kernel(&workload.steps[i]))
-            launches += workload.steps[i].count;
+            launches += (double)workload_step_times(workload.steps, (unsigned)i);
     }
     return launches;
 }

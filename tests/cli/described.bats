@@ -275,9 +275,28 @@ TABLE
   points '.[0] | .iterations == 100 and .workloads[0].iterations == 100' fixed.jsonl
 }
 
+@test "a repeat of steps is done so often, and what comes back is right" {
+  job "copy-in 64K" "repeat 3" "  kernel blocks=4 threads=64 bytes=64K" "  repeat 2" \
+    "    device-copy 64K" "  end" "end" "copy-out 64K"
+  expect 0 "$MPSWEEP" sweep two.job "${BRIEF[@]}" -w detect,detect+embed -l threads:2 \
+    --launch stream,graph -q -o out.jsonl
+  points 'length == 4 and all(.workloads | all(.checked))' out.jsonl
+  # The file has it as it was written.
+  head -1 out.jsonl | jq -e '.workloads.detect.steps == ["copy-in 64K", "repeat 3",
+    "kernel blocks=4 threads=64 bytes=64K", "repeat 2", "device-copy 64K", "end", "end",
+    "copy-out 64K"]'
+  expect 0 "$MPSWEEP" explain out.jsonl
+  job "repeat 3" "copy-in 64K"
+  refused "'two.job' line 1: workload 'detect' has a 'repeat' without an 'end'" \
+    "$MPSWEEP" sweep two.job --device emulated -o none.jsonl
+  job "copy-in 64K" "end"
+  refused "'two.job' line 3: an 'end' without a 'repeat' before it" \
+    "$MPSWEEP" sweep two.job --device emulated -o none.jsonl
+}
+
 @test "the manual page knows every word of a description" {
   local page=$MPSWEEP_SOURCE_DIR/docs/mpsweep-workload.5 word
-  for word in copy-in copy-out device-copy kernel synchronize think busy work \
+  for word in copy-in copy-out device-copy kernel synchronize think busy work repeat end \
     blocks threads shared duration cycles bytes bound count check step; do
     sed 's/\\f[BIR]//g; s/\\-/-/g' "$page" | grep -qw -e "$word" || fail "the page does not know '$word'"
   done

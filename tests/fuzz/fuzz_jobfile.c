@@ -12,13 +12,29 @@
 const char fuzz_target_name[] = "jobfile";
 
 /* What is written back means the same. */
-static void check_step(const struct workload_step *step)
+static void check_steps(const struct workload *workload)
 {
     char text[WORKLOAD_STEP_TEXT];
     struct workload again;
     check(workload_begin("again", &again) == STATUS_OK);
-    check(workload_add_step(&again, workload_step_text(step, text)) == STATUS_OK);
-    check(memcmp(&again.steps[0], step, sizeof *step) == 0);
+    for (unsigned i = 0; i < workload->count; i++)
+        check(workload_add_step(&again, workload_step_text(&workload->steps[i], text)) ==
+              STATUS_OK);
+    check(workload_end(&again) == STATUS_OK);
+    check(memcmp(again.steps, workload->steps, sizeof again.steps) == 0);
+}
+
+/* An iteration goes through each step as often as it has times. */
+static void check_walk(const struct workload *workload)
+{
+    struct workload_walk walk = {.steps = workload->steps, .count = workload->count};
+    uint64_t seen[WORKLOAD_STEPS] = {0}, total = 0;
+    for (unsigned number; workload_walk_next(&walk, &number); total++)
+        seen[number]++;
+    check(total > 0 && total <= WORKLOAD_UNROLLED_MOST);
+    for (unsigned i = 0; i < workload->count; i++)
+        if (seen[i] > 0)
+            check(seen[i] * workload->steps[i].count == workload_step_times(workload->steps, i));
 }
 
 static void check_workloads(const struct job *job)
@@ -29,8 +45,8 @@ static void check_workloads(const struct job *job)
         const char *bad;
         size_t length;
         check(workload->count > 0 && workload->count <= WORKLOAD_STEPS);
-        for (unsigned s = 0; s < workload->count; s++)
-            check_step(&workload->steps[s]);
+        check_steps(workload);
+        check_walk(workload);
         check(mix_parse(workload->name, job->workloads, job->workload_count, &mix, &bad, &length) ==
               STATUS_OK);
         check(mix.count == 1 && mix.workloads[0] == i);

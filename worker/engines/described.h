@@ -31,7 +31,7 @@ struct described_step {
 /* What cache-bound kernels load: a third of the second-level cache. A worker alone finds it there,
  * and one beside others has to wait for memory. */
 struct described_set {
-    cuda_device_pointer memory; /* with a further vector, for the place; 0: no kernel loads */
+    cuda_device_pointer memory; /* 0: no kernel loads */
     unsigned vectors;
 };
 
@@ -55,7 +55,8 @@ struct described {
     struct sampling sampling;
     unsigned sampled_from, sampled_to, launched; /* calls in this iteration */
     uint64_t call_ns[SAMPLING_CALLS_MOST];
-    struct described_step steps[WORKLOAD_STEPS];
+    /* As an iteration goes through them, repeats unrolled. */
+    struct described_step *steps;
 };
 
 /* Issues a step of the GPU as often as its count, to run or to capture it. */

@@ -92,6 +92,26 @@ static enum status capture_all(struct described *described)
     return status;
 }
 
+static enum status unroll(struct described *described, const struct workload_step *steps)
+{
+    const struct workload_walk begin = {.steps = steps, .count = described->workload->count};
+    struct workload_walk walk = begin;
+    unsigned count = 0, number;
+    while (count <= WORKLOAD_UNROLLED_MOST && workload_walk_next(&walk, &number))
+        count++;
+    if (count > WORKLOAD_UNROLLED_MOST)
+        return status_set(STATUS_PROTOCOL, "a workload goes through more than %d steps",
+                          WORKLOAD_UNROLLED_MOST);
+    described->steps = calloc(count ? count : 1, sizeof *described->steps);
+    if (!described->steps)
+        return status_set(STATUS_MEMORY, "out of host memory");
+    described->count = count;
+    walk = begin;
+    for (struct described_step *at = described->steps; workload_walk_next(&walk, &number); at++)
+        at->step = steps[number];
+    return STATUS_OK;
+}
+
 enum status described_open(const struct worker_process *process,
                            const struct worker_context *context, const struct shm_slot *slot,
                            void **out)
@@ -114,12 +134,11 @@ enum status described_open(const struct worker_process *process,
     described->pinned = settings->memory == MEMORY_PINNED;
     described->sync_before_out =
         !described->pinned && !described->graphs && settings->sync == SYNC_STREAM;
-    described->count = workload->count;
-    for (unsigned i = 0; i < described->count; i++)
-        described->steps[i].step = settings->mix.steps[workload->first + i];
     clock_sleep_exactly();
-    enum status status =
-        CUDA_CALL(&process->driver, stream_create, &described->stream, CUDA_STREAM_NON_BLOCKING);
+    enum status status = unroll(described, &settings->mix.steps[workload->first]);
+    if (status == STATUS_OK)
+        status = CUDA_CALL(&process->driver, stream_create, &described->stream,
+                           CUDA_STREAM_NON_BLOCKING);
     for (unsigned i = 0; i < described->count && status == STATUS_OK; i++)
         status = described_allow_shared(process, context, &described->steps[i].step);
     for (unsigned i = 0; i < described->count && status == STATUS_OK; i++)
@@ -158,5 +177,6 @@ void described_close(void *work)
     worker_buffer_free(described->process, described->host_out, described->out_bytes);
     if (described->stream)
         driver->stream_destroy(described->stream);
+    free(described->steps);
     free(described);
 }

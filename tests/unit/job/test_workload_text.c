@@ -174,10 +174,100 @@ static void there_is_an_end_to_steps(void **state)
     for (int i = 0; i < WORKLOAD_STEPS; i++)
         add("synchronize");
     assert_int_equal(workload_add_step(&workload, "copy-in 4M"), STATUS_USAGE);
-    assert_non_null(strstr(status_text(), "at most 64 steps: count=N repeats one"));
+    assert_non_null(strstr(status_text(), "at most 64 steps: count=N repeats one, and a 'repeat' "
+                                          "several"));
     assert_int_equal(workload.count, WORKLOAD_STEPS);
     assert_int_equal(workload_end(&workload), STATUS_USAGE);
     assert_non_null(strstr(status_text(), "leaves the GPU without work"));
+}
+
+/* The steps of an iteration, a letter each, of words "in", "kernel" and "out". */
+static void walked(char *out)
+{
+    struct workload_walk walk = {.steps = workload.steps, .count = workload.count};
+    for (unsigned number; workload_walk_next(&walk, &number);)
+        *out++ = "iod....k"[workload_step_is_kernel(&workload.steps[number])
+                                ? 7
+                                : workload.steps[number].kind];
+    *out = '\0';
+}
+
+static void repeats_are_walked(void **state)
+{
+    char order[64];
+    (void)state;
+    walked(order);
+    assert_string_equal(order, "");
+    add("copy-in 16");
+    assert_int_equal(add("repeat 2")->amount, 2);
+    add("kernel cycles=1 count=5");
+    add("repeat 3");
+    add("device-copy 16");
+    add("end");
+    add("end");
+    add("repeat 1");
+    add("copy-out 16");
+    add("end");
+    assert_int_equal(workload_end(&workload), STATUS_OK);
+    walked(order);
+    assert_string_equal(order, "ikdddkdddo");
+    assert_int_equal(workload_step_times(workload.steps, 0), 1);
+    assert_int_equal(workload_step_times(workload.steps, 2), 10);
+    assert_int_equal(workload_step_times(workload.steps, 4), 6);
+    assert_int_equal(workload_step_times(workload.steps, 8), 1);
+    char text[WORKLOAD_STEP_TEXT];
+    assert_string_equal(workload_step_text(&workload.steps[1], text), "repeat 2");
+    assert_string_equal(workload_step_text(&workload.steps[5], text), "end");
+}
+
+#define TOO_MANY                                                                                   \
+    "an iteration of workload 'detect' goes through more than 100000 steps, all repeats unrolled"
+
+/* The steps, separated by ';', and what the last of them, or the end, is refused with. */
+static void repeats_that_mean_nothing(void **state)
+{
+    static const struct {
+        const char *steps, *message;
+    } table[] = {
+        {"repeat", "'repeat' needs a number: step = repeat 12"},
+        {"repeat 0", "'0' is not a value of repeat: it takes a number from 1 to 100000"},
+        {"repeat 3 count=2", "a step 'repeat' takes no count"},
+        {"copy-in 16;end", "an 'end' without a 'repeat' before it"},
+        {"repeat 2;copy-in 16;end;end", "an 'end' without a 'repeat' before it"},
+        {"repeat 2;end", "a 'repeat' without steps before its 'end'"},
+        {"repeat 2;repeat 2;repeat 2;repeat 2;repeat 2", "a 'repeat' stands in at most 3 others"},
+        {"repeat 2;copy-in 16", "workload 'detect' has a 'repeat' without an 'end'"},
+        {"loop 3", "unknown step 'loop'; did you mean 'repeat'?"},
+        {"repeat 50000;copy-in 16;copy-out 16;end;copy-out 16", TOO_MANY},
+        {"repeat 65536;repeat 65536;repeat 65536;repeat 65536;copy-in 16;end;end;end;end",
+         TOO_MANY},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        char steps[128], *rest = steps;
+        enum status status = STATUS_OK;
+        assert_int_equal(workload_begin("detect", &workload), STATUS_OK);
+        snprintf(steps, sizeof steps, "%s", table[i].steps);
+        for (char *step; status == STATUS_OK && (step = strtok_r(rest, ";", &rest));)
+            status = workload_add_step(&workload, step);
+        if (status == STATUS_OK)
+            status = workload_end(&workload);
+        assert_int_equal(status, STATUS_USAGE);
+        assert_string_equal(status_text(), table[i].message);
+    }
+}
+
+/* A copy out at the begin of a repeat brings back what its first time has worked on. */
+static void repeats_are_checked(void **state)
+{
+    (void)state;
+    add("repeat 2");
+    add("copy-out 16");
+    add("copy-in 16");
+    add("end");
+    assert_true(workload_can_check(workload.steps, workload.count));
+    workload.steps[0].amount = 1;
+    assert_false(workload_can_check(workload.steps, workload.count));
 }
 
 static void what_can_be_checked_is_known(void **state)
@@ -335,6 +425,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(steps_mean_what_they_say, begin),
+        cmocka_unit_test_setup(repeats_are_walked, begin),
+        cmocka_unit_test_setup(repeats_that_mean_nothing, begin),
+        cmocka_unit_test_setup(repeats_are_checked, begin),
         cmocka_unit_test_setup(each_mistake_has_its_line, begin),
         cmocka_unit_test(names_are_plain),
         cmocka_unit_test_setup(there_is_an_end_to_steps, begin),

@@ -276,6 +276,25 @@ static void steps_become_calls(void **state)
     assert_string_equal(saw.calls, "ios");
 }
 
+static void repeats_become_calls(void **state)
+{
+    (void)state;
+    struct iteration_times times;
+    /* An odd number of kernels: the sides are others each time. */
+    const char *const *steps =
+        STEPS("copy-in 64K", "repeat 2", "kernel blocks=3 threads=32 bytes=64K", "repeat 3",
+              "device-copy 64K", "end", "copy-out 64K", "end", "kernel bytes=16");
+    rig_new(steps, MEMORY_PINNED, LAUNCH_STREAM, WORKLOAD_CHECK_YES);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(run(&times), STATUS_OK);
+        assert_string_equal(saw.calls, "imdddomdddoms");
+    }
+    rig_new(steps, MEMORY_PINNED, LAUNCH_GRAPH, WORKLOAD_CHECK_NO);
+    assert_string_equal(saw.calls, "(imdddomdddom)");
+    assert_int_equal(run(&times), STATUS_OK);
+    assert_string_equal(saw.calls, "gs");
+}
+
 static void kernels_get_their_grid_and_length(void **state)
 {
     (void)state;
@@ -470,6 +489,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(steps_become_calls, tear_down),
+        cmocka_unit_test_teardown(repeats_become_calls, tear_down),
         cmocka_unit_test_teardown(kernels_get_their_grid_and_length, tear_down),
         cmocka_unit_test_teardown(kernels_bound_by_the_cache_load_from_one_set, tear_down),
         cmocka_unit_test_teardown(pageable_copies_wait_before, tear_down),
