@@ -75,10 +75,10 @@ static enum status run_plain(struct capture *capture)
         capture_measure_alone(capture, &capture->plan.points[0], &result, &capture->fastest_ns);
     if (status == STATUS_OK) {
         capture->program_ns = histogram_quantile_ns(&result.latency, 0.5);
-        double count = result.cpu.iterations ? (double)result.cpu.iterations : 1.0;
+        double wall_ns = fmax(1.0, (double)result.cpu.wall_ns);
         /* What it had to wait for a CPU it would have used. */
-        capture->cpu_ns = (double)(result.cpu.cpu_ns + result.cpu.delay_ns) / count;
-        capture->sleeps = (double)result.cpu.voluntary / count;
+        capture->cpu_share = (double)(result.cpu.cpu_ns + result.cpu.delay_ns) / wall_ns;
+        capture->sleeps = (double)result.cpu.voluntary / fmax(1.0, (double)result.cpu.iterations);
     }
     round_result_release(&result);
     return status;

@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Host times are gathered until they are this share of the iteration, and this long; what is left
- * over at its end does not become a step. */
+#include "orchestrator/capture/fold.h"
+
+/* Host times are gathered until they are this share of the iteration, all repeats together, and
+ * this long; what is left over at its end, or that of a repeat, does not become a step. */
 #define HOST_SHARE 0.01
 #define HOST_NS_SHOWN 20e3
 
@@ -33,6 +35,11 @@ struct runs {
     struct run *at;
     size_t count;
 };
+
+static bool is_mark(const struct captured_step *step)
+{
+    return step->kind == STEP_REPEAT || step->kind == STEP_END;
+}
 
 static void begin_run(struct runs *runs, const struct captured_step *step)
 {
@@ -65,7 +72,7 @@ static bool is_kernel(const struct run *run)
 static bool fits(const struct run *run, const struct captured_step *step, unsigned level)
 {
     const struct captured_step *first = &run->first;
-    if (run->host || first->kind != step->kind || step->kind == STEP_SYNCHRONIZE)
+    if (run->host || first->kind != step->kind || step->kind == STEP_SYNCHRONIZE || is_mark(step))
         return false;
     if (step->kind != STEP_COMPUTE)
         return is_near(run->bytes / run->count, (double)step->bytes, sizes_near[level]);
@@ -96,20 +103,40 @@ static size_t without_last_wait(const struct captured_iteration *iteration, doub
     return count - last;
 }
 
+/* What host times are gathered for, of steps that an iteration does so often. */
+static double host_least_ns(const struct captured_iteration *iteration, double times,
+                            unsigned level)
+{
+    return fmax(HOST_NS_SHOWN, HOST_SHARE * iteration->took_ns / times) * (double)(1u << level);
+}
+
 /* Each level also gathers host times for longer. */
 static void make_runs(const struct captured_iteration *iteration,
                       const struct capture_choice *choice, unsigned level, struct runs *runs)
 {
     double host_scale = choice->host_scale;
-    double least_ns = fmax(HOST_NS_SHOWN, HOST_SHARE * iteration->took_ns) * (double)(1u << level);
+    double within[WORKLOAD_DEPTH + 1] = {1.0}, least_ns = host_least_ns(iteration, 1.0, level);
     double gathered_ns = 0.0;
+    unsigned depth = 0;
     size_t count = without_last_wait(iteration, least_ns, host_scale);
     runs->count = 0;
     for (size_t i = 0; i < count; i++) {
         const struct captured_step *step = &iteration->steps[i];
         gathered_ns += step->before_ns * host_scale;
-        if (gathered_ns >= least_ns)
+        /* At a mark, what is less than a share of the iteration with all times is left out. */
+        if (gathered_ns >= least_ns ||
+            (is_mark(step) && gathered_ns * within[depth] >= host_least_ns(iteration, 1.0, level)))
             add_host(runs, &gathered_ns);
+        if (is_mark(step))
+            gathered_ns = 0.0;
+        if (step->kind == STEP_REPEAT) {
+            within[depth + 1] = within[depth] * (double)step->bytes;
+            depth++;
+        } else if (step->kind == STEP_END) {
+            depth--;
+        }
+        if (is_mark(step))
+            least_ns = host_least_ns(iteration, within[depth], level);
         if (runs->count > 0 && fits(&runs->at[runs->count - 1], step, level))
             put_in(&runs->at[runs->count - 1], step);
         else
@@ -176,7 +203,9 @@ static struct workload_step step_of(const struct run *run, const struct capture_
         step.amount = capture_rounded(choice->busy ? host_ns * choice->turns_per_ns : host_ns);
     } else if (is_kernel(run)) {
         step = kernel_of(run, choice);
-    } else if (run->first.kind != STEP_SYNCHRONIZE) {
+    } else if (run->first.kind == STEP_REPEAT) {
+        step.amount = run->first.bytes;
+    } else if (!workload_step_is_host(&step)) {
         step.amount = whole_size(run->bytes / run->count);
     }
     step.count = run->host ? 1 : (uint32_t)run->count;
@@ -222,6 +251,65 @@ static bool gives_work(const struct captured_iteration *iteration)
     return false;
 }
 
+/* Whether the grammar takes as many. */
+static bool is_few(const struct runs *runs)
+{
+    double within[WORKLOAD_DEPTH + 1] = {1.0}, unrolled = 0.0;
+    unsigned depth = 0;
+    for (size_t i = 0; i < runs->count; i++) {
+        const struct captured_step *first = &runs->at[i].first;
+        unrolled += within[depth];
+        if (!runs->at[i].host && first->kind == STEP_REPEAT) {
+            within[depth + 1] = within[depth] * (double)first->bytes;
+            depth++;
+        } else if (!runs->at[i].host && first->kind == STEP_END) {
+            depth--;
+        }
+    }
+    return runs->count <= WORKLOAD_STEPS && unrolled <= WORKLOAD_UNROLLED_MOST;
+}
+
+/* Merges as much as the grammar asks for. False: all that is alike is still too much. */
+static bool merge(const struct captured_iteration *iteration, const struct capture_choice *choice,
+                  struct runs *runs, unsigned *level)
+{
+    for (*level = 0; *level <= MERGES; ++*level) {
+        make_runs(iteration, choice, *level, runs);
+        if (is_few(runs))
+            return true;
+    }
+    return false;
+}
+
+/* With as many repeats within each other as it takes, where there are too many steps without. */
+static enum status find_runs(const struct captured_iteration *iteration,
+                             const struct capture_choice *choice, struct runs *runs,
+                             struct captured_workload *out)
+{
+    make_runs(iteration, choice, 0, runs);
+    bool few = is_few(runs);
+    for (unsigned depth = 1; depth <= WORKLOAD_DEPTH && !few; depth++) {
+        struct captured_iteration folded;
+        enum status status = capture_fold(iteration, depth, &folded);
+        if (status != STATUS_OK)
+            return status;
+        if (depth < WORKLOAD_DEPTH) {
+            make_runs(&folded, choice, 0, runs);
+            few = is_few(runs);
+        } else {
+            few = merge(&folded, choice, runs, &out->merged);
+        }
+        out->folded = few && folded.count < iteration->count;
+        captured_iteration_release(&folded);
+    }
+    if (few || merge(iteration, choice, runs, &out->merged))
+        return STATUS_OK;
+    return status_set(STATUS_UNSUPPORTED,
+                      "an iteration has %zu steps even when all that is alike is one: a workload "
+                      "has at most %d",
+                      runs->count, WORKLOAD_STEPS);
+}
+
 enum status capture_describe(const struct captured_iteration *iteration,
                              const struct capture_choice *choice, struct captured_workload *out)
 {
@@ -233,16 +321,9 @@ enum status capture_describe(const struct captured_iteration *iteration,
         free(runs.at);
         return status_set(STATUS_NOT_FOUND, "the iteration gives the GPU nothing");
     }
-    make_runs(iteration, choice, 0, &runs);
-    while (runs.count > WORKLOAD_STEPS && out->merged < MERGES)
-        make_runs(iteration, choice, ++out->merged, &runs);
-    enum status status =
-        runs.count <= WORKLOAD_STEPS
-            ? add_steps(&runs, choice, out)
-            : status_set(STATUS_UNSUPPORTED,
-                         "an iteration has %zu steps even when all that is alike is one: a "
-                         "workload has at most %d",
-                         runs.count, WORKLOAD_STEPS);
+    enum status status = find_runs(iteration, choice, &runs, out);
+    if (status == STATUS_OK)
+        status = add_steps(&runs, choice, out);
     find_style(iteration, out);
     free(runs.at);
     return status;

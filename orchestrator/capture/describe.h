@@ -3,9 +3,9 @@
  * functions.
  *
  * Equal steps in a row become one with a count: kernels of one name, grid and block whose durations
- * are near each other. Where there are too many for the grammar, more and more different ones
- * become one, of the mean duration. Short host times are gathered until they are long enough for a
- * step.
+ * are near each other. Where there are too many for the grammar, what comes several times in a row
+ * becomes a repeat (fold.h), and then more and more different ones become one, of the mean
+ * duration. Short host times are gathered until they are long enough for a step.
  */
 #pragma once
 
@@ -18,6 +18,7 @@ struct captured_workload {
     struct workload workload;
     bool graph;      /* its launch: most of the GPU's work came in graphs */
     bool pageable;   /* its memory: most bytes between host and GPU did */
+    bool folded;     /* it has repeats, of the means of what the iteration does several times */
     unsigned merged; /* 0: only equal steps are one; more: how freely others were put together */
     unsigned others; /* steps that the grammar lacks, such as kernels that are too short for it */
 };

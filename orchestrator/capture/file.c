@@ -86,6 +86,8 @@ static void put_head(FILE *out, const struct capture *capture)
         fprintf(out, "# alone, this workload takes %.4g ms here: %+.1f%%\n",
                 capture->replay_ns / 1e6, 100.0 * capture_difference(capture));
     put_crowd(out, capture);
+    if (capture->workload.folded)
+        fputs("# What comes several times in a row is a repeat, of the means of all times.\n", out);
     if (capture->workload.merged)
         fprintf(out, "# Unlike steps are one, of their mean: a workload has at most %d.\n",
                 WORKLOAD_STEPS);
@@ -104,8 +106,13 @@ static void put_job(FILE *out, const struct capture *capture)
             "sync = none\n\n[workload %s]\n",
             captured->workload.name, captured->graph ? "graph" : "stream",
             captured->pageable ? "pageable" : "pinned", captured->workload.name);
-    for (unsigned i = 0; i < captured->workload.count; i++)
-        fprintf(out, "step = %s\n", workload_step_text(&captured->workload.steps[i], text));
+    unsigned within = 0;
+    for (unsigned i = 0; i < captured->workload.count; i++) {
+        const struct workload_step *step = &captured->workload.steps[i];
+        within -= step->kind == STEP_END;
+        fprintf(out, "step = %*s%s\n", (int)(2 * within), "", workload_step_text(step, text));
+        within += step->kind == STEP_REPEAT;
+    }
 }
 
 enum status capture_write(const struct capture *capture, const char *path)

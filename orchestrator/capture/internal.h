@@ -30,7 +30,7 @@ struct capture {
     double fastest_ns;   /* the same in the fastest window, or process of the crowd */
     double turns_per_ns; /* of host work, on a CPU with nothing beside it: the most that was seen */
     double sleeps;       /* in it, of the threads that report iterations */
-    double cpu_ns;       /* of it, the threads that report iterations used a CPU, or could have */
+    double cpu_share;    /* of the time, in which these used a CPU, or could have */
     bool host_bound;     /* the program's host keeps the GPU waiting */
     bool busy;           /* in its own time the program's host computes; it sleeps otherwise */
     json_t *lengths;     /* of the kernels of all workloads so far, see lengths_find() */

@@ -4,7 +4,8 @@ orchestrator_capture_libcapture_a_SOURCES = \
     orchestrator/capture/alone.c orchestrator/capture/capture.c orchestrator/capture/capture.h \
     orchestrator/capture/crowd.c orchestrator/capture/describe.c orchestrator/capture/describe.h \
     orchestrator/capture/file.c \
-    orchestrator/capture/fit.c orchestrator/capture/fit.h orchestrator/capture/internal.h \
+    orchestrator/capture/fit.c orchestrator/capture/fit.h \
+    orchestrator/capture/fold.c orchestrator/capture/fold.h orchestrator/capture/internal.h \
     orchestrator/capture/iteration.c orchestrator/capture/iteration.h \
     orchestrator/capture/name.c orchestrator/capture/prepare.c orchestrator/capture/replay.c \
     orchestrator/capture/share.c orchestrator/capture/share.h

@@ -8,8 +8,9 @@
 #include "orchestrator/capture/fit.h"
 #include "orchestrator/trace/run.h"
 
-/* Where even this is too short for a kernel of a given duration, the search for its length gives
- * up: such a GPU does not work. */
+/* What is found to be too short for a kernel of a given duration, at first, and where the search
+ * for lengths gives up: such a GPU does not work. */
+#define SHORT_NS 1200
 #define SHORTEST_NS 100000
 
 /* Of the workload, traced: the first does not count. */
@@ -48,17 +49,18 @@ static enum status measure(struct capture *capture, struct replay *replay)
     return status;
 }
 
-/* The step of kernel number `which` of an iteration. */
-static unsigned step_of_kernel(const struct workload *workload, uint64_t which)
+/* The step of the next kernel, of iterations behind each other; the workload has kernels. */
+static unsigned next_kernel(const struct workload *workload, struct workload_walk *walk,
+                            unsigned step, uint32_t *left)
 {
-    unsigned step = 0;
-    for (;; step++) {
-        uint32_t count =
-            workload_step_is_kernel(&workload->steps[step]) ? workload->steps[step].count : 0;
-        if (which < count)
-            return step;
-        which -= count;
+    while (*left == 0) {
+        if (!workload_walk_next(walk, &step))
+            *walk = (struct workload_walk){.steps = workload->steps, .count = workload->count};
+        else if (workload_step_is_kernel(&workload->steps[step]))
+            *left = workload->steps[step].count;
     }
+    (*left)--;
+    return step;
 }
 
 /* Means of how long CUPTI finds the kernels of each step, in the iterations but the first. False:
@@ -66,17 +68,22 @@ static unsigned step_of_kernel(const struct workload *workload, uint64_t which)
 static bool read_durations(const struct timeline *timeline, const struct workload *workload,
                            double means_ns[WORKLOAD_STEPS])
 {
+    struct workload_walk walk = {.steps = workload->steps, .count = workload->count};
     uint64_t each = 0, seen = 0;
+    uint32_t left = 0;
+    unsigned step = 0;
     memset(means_ns, 0, WORKLOAD_STEPS * sizeof *means_ns);
     for (unsigned s = 0; s < workload->count; s++)
-        each += workload_step_is_kernel(&workload->steps[s]) ? workload->steps[s].count : 0;
+        if (workload_step_is_kernel(&workload->steps[s]))
+            each += workload_step_times(workload->steps, s);
     for (uint32_t i = 0; i < timeline->count && each > 0; i++) {
         if (timeline->events[i].record.kind != TRACE_KERNEL)
             continue;
-        unsigned step = step_of_kernel(workload, seen % each);
+        step = next_kernel(workload, &walk, step, &left);
         if (seen++ >= each)
-            means_ns[step] += (double)timeline_duration_ns(&timeline->events[i]) /
-                              ((TRACED_ITERATIONS - 1) * (double)workload->steps[step].count);
+            means_ns[step] +=
+                (double)timeline_duration_ns(&timeline->events[i]) /
+                ((TRACED_ITERATIONS - 1) * (double)workload_step_times(workload->steps, step));
     }
     return each > 0 && seen == TRACED_ITERATIONS * each;
 }
@@ -202,8 +209,8 @@ static double host_scale(const struct capture *capture)
     return host_ns > 0 && excess_ns > 0 ? fmax(0.0, 1.0 - excess_ns / host_ns) : 1.0;
 }
 
-/* How far a kind of program is from what it used of a CPU in an iteration, and from how often it
- * slept there. */
+/* How far a kind of program is from the share of a CPU that it used, and from how often it slept in
+ * an iteration. Shares, since virtual CPUs may have been slower where it was traced. */
 static double distance(const struct capture *capture, bool busy, bool spins)
 {
     const struct captured_iteration *iteration = &capture->iteration;
@@ -216,7 +223,7 @@ static double distance(const struct capture *capture, bool busy, bool spins)
         waits += iteration->steps[i].wait_ns >= LONG_NS;
     }
     double sleeps = (busy ? 0.0 : gaps) + (spins ? 0.0 : waits), most = fmax(1.0, gaps + waits);
-    return fabs(capture->cpu_ns - cpu_ns) / iteration->took_ns +
+    return fabs(capture->cpu_share - cpu_ns / iteration->took_ns) +
            fabs(fmin(capture->sleeps, most) - sleeps) / most;
 }
 
@@ -228,8 +235,8 @@ static bool host_is_busy(const struct capture *capture)
     double busy = fmin(distance(capture, true, true), distance(capture, true, false));
     double asleep = fmin(distance(capture, false, true), distance(capture, false, false));
     /* More than all calls and waits can have used, also where other threads have had its CPU. */
-    if (capture->cpu_ns >
-        capture->iteration.took_ns - (1.0 - COMPUTED_REL) * captured_host_ns(&capture->iteration))
+    if (capture->cpu_share > 1.0 - (1.0 - COMPUTED_REL) * captured_host_ns(&capture->iteration) /
+                                       capture->iteration.took_ns)
         return true;
     return busy <= asleep + CLEARLY;
 }
@@ -261,7 +268,7 @@ enum status capture_replay(struct capture *capture)
             status = fit_both(capture);
         if (status != STATUS_UNSUPPORTED || choice.least_kernel_ns >= SHORTEST_NS)
             return status;
-        choice.least_kernel_ns = choice.least_kernel_ns ? 2 * choice.least_kernel_ns : 1500;
+        choice.least_kernel_ns = choice.least_kernel_ns ? choice.least_kernel_ns * 5 / 4 : SHORT_NS;
     }
 }
 

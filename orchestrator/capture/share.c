@@ -11,9 +11,10 @@ struct end {
     bool known; /* its ratio was measured */
 };
 
-static double between(const struct end *from, const struct end *to)
+/* `unknown`: how far to go towards an end that was not measured. */
+static double between(const struct end *from, const struct end *to, double unknown)
 {
-    double share = 0.5;
+    double share = unknown;
     if (to->known && from->ratio * to->ratio < 0.0)
         share = fmin(fmax(from->ratio / (from->ratio - to->ratio), INSIDE), 1.0 - INSIDE);
     return from->scale + share * (to->scale - from->scale);
@@ -42,7 +43,9 @@ static enum status find(const struct share_search *search, bool cached, struct s
     struct end from = {.ratio = log(best.ratio), .known = true}, to = {.scale = beyond};
     const bool above = from.ratio > 0.0;
     for (unsigned i = 1; i < search->tries && !is_near(search, &best); i++) {
-        struct end at = {.scale = between(&from, &to), .known = true};
+        /* At first by as much as it is off: blocks that are nearly right need few more. */
+        double unknown = i == 1 ? fmin(0.5, fabs(from.ratio)) : 0.5;
+        struct end at = {.scale = between(&from, &to, unknown), .known = true};
         struct share now = {.cached = cached, .scale = exp(at.scale)};
         if (fabs(to.scale - from.scale) < 1e-3)
             break;

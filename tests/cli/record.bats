@@ -224,6 +224,33 @@ same_blocks() {
   absent 'with 2 processes over MPS: replay' out
 }
 
+# unrolled: the kernels of an iteration, repeats and counts included.
+unrolled() {
+  awk -v times=1 '
+    !/^step = / { next }
+    $3 == "repeat" { outer[++depth] = times; times *= $4 }
+    $3 == "end" { times = outer[depth--] }
+    $3 == "kernel" { kernels += times * (match($0, /count=[0-9]+/) ? substr($0, RSTART + 6) : 1) }
+    END { print kernels }' mine.job
+}
+
+@test "what comes several times in a row is a repeat" {
+  local words=(in:4096) word layer
+  for ((word = 0; word < 8; word++)); do
+    for ((layer = 0; layer < 5; layer++)); do
+      words+=(kernel:4x128:200000:1 kernel:2x64:90000:1 kernel:8x32:450000:2)
+    done
+    words+=(kernel:1x32:100000:1)
+  done
+  record 0 "${words[@]}" out:4096
+  grep -q '^# What comes several times in a row is a repeat, of the means of all times.$' mine.job
+  grep -q '^step = repeat 8$' mine.job || fail "no repeat" "$(cat mine.job)"
+  absent '^# Unlike steps' mine.job
+  [ "$(unrolled)" -eq $((8 * (5 * 4 + 1))) ] || fail "$(unrolled) kernels" "$(cat mine.job)"
+  # The workload is one that can be measured.
+  expect 0 "$MPSWEEP" sweep mine.job --device emulated --duration 0.2 --rounds 1 --precision 100 -q -o mine.jsonl
+}
+
 @test "each measurement is reported as it begins" {
   [ -x "$PROGRAM" ] || skip "the fakes are not built"
   expect 0 "$MPSWEEP" record --device emulated --duration 0.2 --crowd 2 -o mine.job -- "$PROGRAM" kernel:4x128:200000:2 sync

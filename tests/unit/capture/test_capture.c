@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -237,21 +238,110 @@ static void test_steps_of_the_grammar(void **state)
 static void test_too_many_steps_are_put_together(void **state)
 {
     double durations[400];
+    char names[400][8];
     (void)state;
     for (unsigned i = 0; i < 400; i++)
         durations[i] = i % 2 ? 5 : 15;
     struct captured_iteration one = made(400, durations, 4000);
-    for (unsigned i = 0; i < 400; i++)
-        one.steps[i].name = i % 2 ? "a" : "b";
+    for (unsigned i = 0; i < 400; i++) {
+        snprintf(names[i], sizeof names[i], "k%u", i);
+        one.steps[i].name = names[i];
+    }
     struct captured_workload out = describe(&one, true);
     uint64_t kernels = 0, total_ns = 0;
     assert_true(out.merged > 0);
+    assert_false(out.folded);
     for (unsigned i = 0; i < out.workload.count; i++) {
         kernels += out.workload.steps[i].count;
         total_ns += out.workload.steps[i].count * out.workload.steps[i].asked_ns;
     }
     assert_int_equal(kernels, 400);
     assert_in_range(total_ns, 3990000, 4010000);
+    captured_iteration_release(&one);
+}
+
+/* A copy in, words of a kernel, layers of three kernels and another one, and a copy out. Every
+ * other word is slower, and the last kernel has more and more blocks. */
+static struct captured_iteration spoken(unsigned words, unsigned layers)
+{
+    static const char *const names[] = {"norm", "multiply", "multiply", "first", "last"};
+    static const double durations_us[] = {5, 20, 40, 3, 9};
+    double none[600] = {0};
+    unsigned last = 3 * layers + 1;
+    struct captured_iteration one = made((last + 1) * words + 2, none, 1500);
+    struct captured_step *step = one.steps;
+    *step++ = (struct captured_step){.kind = STEP_COPY_IN, .bytes = 4096};
+    for (unsigned word = 0; word < words; word++) {
+        for (unsigned k = 0; k <= last; k++, step++) {
+            unsigned which = k == 0 ? 3 : k == last ? 4 : (k - 1) % 3;
+            step->name = names[which];
+            step->blocks = 4 + (which == 4 ? word : 0);
+            step->duration_ns = durations_us[which] * (word % 2 ? 1.2e3 : 0.8e3);
+        }
+    }
+    *step = (struct captured_step){.kind = STEP_COPY_OUT, .bytes = 16};
+    return one;
+}
+
+static void test_what_comes_again_is_a_repeat(void **state)
+{
+    static const char *const kernels[] = {
+        "copy-in 4K",
+        "repeat 8",
+        "kernel blocks=4 threads=64 duration=3us",
+        "repeat 21",
+        "kernel blocks=4 threads=64 duration=5us",
+        "kernel blocks=4 threads=64 duration=20us",
+        "kernel blocks=4 threads=64 duration=40us",
+        "end",
+        "kernel blocks=8 threads=64 duration=9us",
+        "end",
+        "copy-out 16",
+    };
+    static const char *const with_host[] = {
+        "copy-in 4K",
+        "repeat 8",
+        "kernel blocks=4 threads=64 duration=3us",
+        "think 7us",
+        "repeat 21",
+        "kernel blocks=4 threads=64 duration=5us",
+        "kernel blocks=4 threads=64 duration=20us",
+        "think 30.1us",
+        "kernel blocks=4 threads=64 duration=40us",
+        "end",
+        "kernel blocks=8 threads=64 duration=9us",
+        "end",
+        "copy-out 16",
+    };
+    (void)state;
+    struct captured_iteration one = spoken(5, 3);
+    struct captured_workload out = describe(&one, false);
+    /* There are few enough without, or without one in the other. */
+    assert_false(out.folded);
+    assert_int_equal(out.workload.count, 57);
+    captured_iteration_release(&one);
+    one = spoken(8, 3);
+    out = describe(&one, false);
+    assert_true(out.folded);
+    assert_int_equal(out.workload.count, 1 + 1 + 11 + 1 + 1);
+    captured_iteration_release(&one);
+    one = spoken(8, 21);
+    out = describe(&one, false);
+    assert_true(out.folded);
+    assert_int_equal(out.merged, 0);
+    check_steps(&out, kernels, sizeof kernels / sizeof kernels[0]);
+    /* Host times: what is a share of the iteration with all times, and what is none. */
+    for (unsigned word = 0; word < 8; word++) {
+        struct captured_step *first = &one.steps[1 + 65 * word];
+        first->before_ns = word > 0 ? 8e3 : 0.0;
+        for (unsigned layer = 0; layer < 21; layer++) {
+            first[1 + 3 * layer].before_ns = 0.1e3;
+            first[3 + 3 * layer].before_ns = word % 2 ? 50e3 : 10e3;
+        }
+    }
+    one.after_ns = 8e3;
+    out = describe(&one, false);
+    check_steps(&out, with_host, sizeof with_host / sizeof with_host[0]);
     captured_iteration_release(&one);
 }
 
@@ -276,6 +366,7 @@ int main(void)
         cmocka_unit_test(test_shared_memory_that_matters),
         cmocka_unit_test(test_steps_of_the_grammar),
         cmocka_unit_test(test_too_many_steps_are_put_together),
+        cmocka_unit_test(test_what_comes_again_is_a_repeat),
         cmocka_unit_test(test_an_iteration_without_work_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

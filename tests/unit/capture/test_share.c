@@ -79,6 +79,16 @@ static void measures_once_where_it_is_near(void **state)
     assert_true(found.scale == 1.0 && found.ratio == 1.01);
 }
 
+static void little_more_where_it_is_nearly_right(void **state)
+{
+    (void)state;
+    struct made made = {
+        .alone = 1.06, .power = 0.2, .begins = 1.0, .refused_from = (double)INFINITY};
+    struct share found = find(&made, STATUS_OK);
+    assert_true(fabs(found.ratio - 1.0) <= 0.02);
+    assert_true(found.scale > 1.1 && found.scale < 1.8);
+}
+
 static void goes_as_far_as_there_are_kernels(void **state)
 {
     (void)state;
@@ -134,6 +144,7 @@ int main(void)
         cmocka_unit_test(finds_more_blocks_from_where_they_matter),
         cmocka_unit_test(finds_fewer_blocks),
         cmocka_unit_test(measures_once_where_it_is_near),
+        cmocka_unit_test(little_more_where_it_is_nearly_right),
         cmocka_unit_test(goes_as_far_as_there_are_kernels),
         cmocka_unit_test(kernels_that_wait_for_a_cache_come_nearer),
         cmocka_unit_test(kernels_compute_unless_others_are_clearly_nearer),
