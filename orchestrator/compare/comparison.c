@@ -291,23 +291,24 @@ static void differ_command(json_t *lines, const json_t *base, const json_t *chan
     json_decref(second);
 }
 
-/* A file with other content under the same path. */
-static void differ_content(json_t *lines, const json_t *file, const json_t *other)
+/* A file with other content under the same path. what: as a difference begins. */
+static void differ_content(json_t *lines, const char *what, const json_t *file,
+                           const json_t *other)
 {
-    char what[320], path[256];
+    char text[320], path[256];
     if (strcmp(text_at(file, "path"), text_at(other, "path")) != 0)
         return;
-    snprintf(what, sizeof what, "DIFFERENT CONTENT OF '%s'",
+    snprintf(text, sizeof text, "%s '%s'", what,
              text_displayed(text_at(file, "path"), path, sizeof path));
-    differ(lines, what, json_object_get(file, "digest"), json_object_get(other, "digest"));
+    differ(lines, text, json_object_get(file, "digest"), json_object_get(other, "digest"));
 }
 
-/* What the requests sent. A header of another version lacks it. */
-static void differ_requests(json_t *lines, const json_t *base, const json_t *change)
+/* A header of another version lacks some. */
+static void differ_files(json_t *lines, const char *what, const json_t *base, const json_t *change)
 {
     for (size_t i = 0; i < json_array_size(base); i++)
         for (size_t j = 0; j < json_array_size(change); j++)
-            differ_content(lines, json_array_get(base, i), json_array_get(change, j));
+            differ_content(lines, what, json_array_get(base, i), json_array_get(change, j));
 }
 
 static void differ_workload(json_t *lines, const json_t *base, const json_t *change)
@@ -316,8 +317,11 @@ static void differ_workload(json_t *lines, const json_t *base, const json_t *cha
     differ(lines, "DIFFERENT WORKLOAD", name, name2);
     if (is_same(name, name2))
         differ_command(lines, json_object_get(base, "argv"), json_object_get(change, "argv"));
-    differ_requests(lines, json_object_get(base, "request_files"),
-                    json_object_get(change, "request_files"));
+    /* Another version of the program may be what is compared; what is sent is not. */
+    differ_files(lines, "different content of", json_object_get(base, "files"),
+                 json_object_get(change, "files"));
+    differ_files(lines, "DIFFERENT CONTENT OF", json_object_get(base, "request_files"),
+                 json_object_get(change, "request_files"));
 }
 
 static void note_other_machine(json_t *lines, const char *file, const json_t *header)

@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,13 +14,36 @@
 #include "wire/load.h"
 #include "wire/tick.h"
 
+/* [USER@]HOST[:PORT], of which a placeholder may be any part: a server would be asked in vain at
+ * another one until --timeout. */
+static bool is_authority(const char *text, size_t length)
+{
+    const char *end = text + length, *user = memrchr(text, '@', length);
+    const char *host = user ? user + 1 : text, *behind = host;
+    if (memchr(text, '{', length))
+        return true;
+    if (host < end && *host == '[')
+        behind = memchr(host, ']', (size_t)(end - host));
+    if (!behind)
+        return false;
+    const char *colon = memchr(behind, ':', (size_t)(end - behind));
+    if (!colon)
+        return host < end;
+    size_t digits = strspn(colon + 1, "0123456789");
+    unsigned long port = digits <= 5 ? strtoul(colon + 1, NULL, 10) : 0;
+    return host < colon && colon + 1 + digits == end && port > 0 && port <= 65535;
+}
+
 /* A placeholder has no blanks either. */
 static bool is_url(const char *text)
 {
     for (const char *at = text; *at; at++)
         if ((unsigned char)*at <= ' ' || *at == 0x7f)
             return false;
-    return strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0;
+    if (strncmp(text, "http://", 7) != 0 && strncmp(text, "https://", 8) != 0)
+        return false;
+    const char *authority = strstr(text, "://") + 3;
+    return is_authority(authority, strcspn(authority, "/?#"));
 }
 
 /* "POST http://host/path" */
