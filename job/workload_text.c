@@ -173,7 +173,7 @@ static enum status unknown_step(const char *name)
         }
     for (size_t i = 0; i < WORDS; i++) {
         unsigned d = text_distance(name, words[i].name);
-        if (d < best) {
+        if (d < best && d < strlen(words[i].name)) {
             best = d;
             nearest = words[i].name;
         }
@@ -433,7 +433,7 @@ enum status workload_end(const struct workload *workload)
 {
     bool has_work = false;
     unsigned depth = 0;
-    uint64_t unrolled = 0, times[WORKLOAD_DEPTH + 1] = {1};
+    uint64_t unrolled = 0, calls = 0, times[WORKLOAD_DEPTH + 1] = {1};
     for (unsigned i = 0; i < workload->count; i++) {
         const struct workload_step *step = &workload->steps[i];
         has_work |= !workload_step_is_host(step);
@@ -446,6 +446,7 @@ enum status workload_end(const struct workload *workload)
             depth--;
         } else {
             unrolled += times[depth];
+            calls += times[depth] * step->count;
         }
     }
     if (workload->count == 0)
@@ -463,6 +464,11 @@ enum status workload_end(const struct workload *workload)
                           "an iteration of workload '%s' goes through more than %d steps, all "
                           "repeats unrolled",
                           workload->name, WORKLOAD_UNROLLED_MOST);
+    if (calls > WORKLOAD_CALLS_MOST)
+        return status_set(STATUS_USAGE,
+                          "an iteration of workload '%s' has more than %d kernels and copies, all "
+                          "counts and repeats together",
+                          workload->name, WORKLOAD_CALLS_MOST);
     if (workload->check == WORKLOAD_CHECK_YES &&
         !workload_can_check(workload->steps, workload->count))
         return status_set(STATUS_USAGE,

@@ -26,7 +26,8 @@
 #define WORKLOAD_NAME_BYTES 32 /* with the NUL */
 #define WORKLOAD_STEP_TEXT 128
 #define WORKLOAD_DEPTH 4              /* of repeats, one within the other */
-#define WORKLOAD_UNROLLED_MOST 100000 /* steps that an iteration goes through */
+#define WORKLOAD_UNROLLED_MOST 100000 /* steps that an iteration goes through, */
+#define WORKLOAD_CALLS_MOST 6400000   /* and with their counts */
 
 /* What the grammar takes (docs/mpsweep-workload.5). The most shared memory is that of a block of
  * compute capability 9.0 to 10.3. */

@@ -10,6 +10,8 @@
  * this long; what is left over at its end, or that of a repeat, does not become a step. */
 #define HOST_SHARE 0.01
 #define HOST_NS_SHOWN 20e3
+/* The least before a mark, where all times together are long enough: no sleep is as short. */
+#define HOST_NS_LEAST 1e3
 
 /* Durations of equal kernels and sizes of equal copies, one over the other; and of what is put
  * together where there are too many steps, by how freely. */
@@ -125,7 +127,8 @@ static void make_runs(const struct captured_iteration *iteration,
         gathered_ns += step->before_ns * host_scale;
         /* At a mark, what is less than a share of the iteration with all times is left out. */
         if (gathered_ns >= least_ns ||
-            (is_mark(step) && gathered_ns * within[depth] >= host_least_ns(iteration, 1.0, level)))
+            (is_mark(step) && gathered_ns >= (choice->busy ? HOST_NS_LEAST : HOST_NS_SHOWN) &&
+             gathered_ns * within[depth] >= host_least_ns(iteration, 1.0, level)))
             add_host(runs, &gathered_ns);
         if (is_mark(step))
             gathered_ns = 0.0;

@@ -45,7 +45,8 @@ static void scale(struct workload *workload, bool host, double by)
     for (unsigned i = 0; i < workload->count; i++) {
         struct workload_step *step = &workload->steps[i];
         if (host && is_host(step))
-            step->amount = capture_rounded(fmax(1.0, (double)step->amount * by));
+            step->amount = capture_rounded(
+                fmax(step->kind == STEP_THINK ? HOST_LEAST_NS : 1.0, (double)step->amount * by));
         else if (!host)
             step->asked_ns = capture_rounded((double)step->asked_ns * by);
     }

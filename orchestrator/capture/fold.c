@@ -1,6 +1,7 @@
 #include "orchestrator/capture/fold.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,44 +9,60 @@
 #define REPEATED_NEAR 2.0
 /* The steps that a repeat has of its own. */
 #define MARKS 2
-/* Steps of the longest part that is looked for: more would take long to find. */
-#define PERIOD_MOST 4096
+/* Comparisons of a search, a fraction of a second: what is longer than it gets to is not found. */
+#define COMPARISONS_MOST UINT64_C(50000000)
+/* Equal steps in a row, with less host time between them than becomes a step, are one with a count:
+ * durations one over the other. */
+#define EQUAL_NEAR 1.25
+#define EQUAL_HOST_NS 1e3
 
 /* Steps that begin somewhere, come so often behind each other, and as many as that. */
 struct part {
     size_t begin, period, times;
 };
 
-static bool is_near(double a, double b)
+static bool is_near(double a, double b, double factor)
 {
-    return a <= b * REPEATED_NEAR && b <= a * REPEATED_NEAR;
+    return a <= b * factor && b <= a * factor;
 }
 
 static bool is_again(const struct captured_step *a, const struct captured_step *b)
 {
     if (a->kind != b->kind || a->threads != b->threads || a->graph != b->graph ||
-        a->pageable != b->pageable || !is_near(a->blocks, b->blocks) ||
-        !is_near(a->duration_ns, b->duration_ns))
+        a->pageable != b->pageable || a->bytes != b->bytes ||
+        !is_near(a->blocks, b->blocks, REPEATED_NEAR) ||
+        !is_near(a->duration_ns, b->duration_ns, REPEATED_NEAR))
         return false;
-    if (a->kind != STEP_COMPUTE)
-        return a->bytes == b->bytes;
-    return a->name == b->name || (a->name && b->name && strcmp(a->name, b->name) == 0);
+    /* The timeline has each name once. */
+    return a->name == b->name;
+}
+
+/* Whether steps and the one behind them are equal ones in a row. */
+static bool are_equal(const struct captured_step *steps, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!is_again(&steps[i], &steps[i + 1]) || steps[i].blocks != steps[i + 1].blocks ||
+            steps[i + 1].before_ns >= EQUAL_HOST_NS ||
+            !is_near(steps[i].duration_ns, steps[i + 1].duration_ns, EQUAL_NEAR))
+            return false;
+    return true;
 }
 
 /* The part whose repeats are most steps, and the shortest of equal ones. times is 0: nothing
- * repeats itself, but for single steps. */
-static struct part find(const struct captured_step *steps, size_t count)
+ * repeats itself but single steps. */
+static struct part find(const struct captured_step *steps, size_t count, uint64_t *comparisons)
 {
     struct part best = {0};
     size_t saved = MARKS;
-    for (size_t period = 2; period <= count / 2 && period <= PERIOD_MOST; period++) {
+    for (size_t period = 2; period <= count / 2 && *comparisons >= count; period++) {
         size_t again = 0;
+        *comparisons -= count;
         for (size_t i = 0; i + period < count; i++) {
             again = is_again(&steps[i], &steps[i + period]) ? again + 1 : 0;
-            size_t whole = again / period;
-            if (whole * period > saved) {
+            size_t whole = again / period, begin = i + 1 - again;
+            if (whole * period > saved && !are_equal(&steps[begin], period)) {
                 saved = whole * period;
-                best = (struct part){i + 1 - again, period, whole + 1};
+                best = (struct part){begin, period, whole + 1};
             }
         }
     }
@@ -82,9 +99,9 @@ static void put(struct captured_iteration *out, const struct captured_step *step
 
 /* Appends to out, which has room. */
 static enum status fold(const struct captured_step *steps, size_t count, unsigned depth,
-                        struct captured_iteration *out)
+                        uint64_t *comparisons, struct captured_iteration *out)
 {
-    struct part part = depth > 0 ? find(steps, count) : (struct part){0};
+    struct part part = depth > 0 ? find(steps, count, comparisons) : (struct part){0};
     if (part.times == 0) {
         put(out, steps, count);
         return STATUS_OK;
@@ -97,13 +114,13 @@ static enum status fold(const struct captured_step *steps, size_t count, unsigne
         return status_set(STATUS_MEMORY, "out of memory for what repeats itself");
     for (size_t i = 0; i < part.period; i++)
         body[i] = mean_of(steps, &part, i);
-    enum status status = fold(steps, part.begin, depth, out);
+    enum status status = fold(steps, part.begin, depth, comparisons, out);
     put(out, &begin, 1);
     if (status == STATUS_OK)
-        status = fold(body, part.period, depth - 1, out);
+        status = fold(body, part.period, depth - 1, comparisons, out);
     put(out, &end, 1);
     if (status == STATUS_OK)
-        status = fold(steps + behind, count - behind, depth, out);
+        status = fold(steps + behind, count - behind, depth, comparisons, out);
     free(body);
     return status;
 }
@@ -111,10 +128,11 @@ static enum status fold(const struct captured_step *steps, size_t count, unsigne
 enum status capture_fold(const struct captured_iteration *iteration, unsigned depth,
                          struct captured_iteration *out)
 {
+    uint64_t comparisons = COMPARISONS_MOST;
     *out = *iteration;
     out->count = 0;
     out->steps = calloc(iteration->count + 1, sizeof *out->steps);
     if (!out->steps)
         return status_set(STATUS_MEMORY, "out of memory for an iteration");
-    return fold(iteration->steps, iteration->count, depth, out);
+    return fold(iteration->steps, iteration->count, depth, &comparisons, out);
 }

@@ -9,6 +9,7 @@
 static void lay_out(struct described *described, uint64_t *side, uint64_t *in, uint64_t *out)
 {
     struct workload_trace trace = {0};
+    struct described_step *before[WORKLOAD_STEPS] = {0};
     unsigned kernels = 0;
     *side = *in = *out = 0;
     for (unsigned i = 0; i < described->count; i++) {
@@ -29,7 +30,12 @@ static void lay_out(struct described *described, uint64_t *side, uint64_t *in, u
             if (described->workload->check == WORKLOAD_CHECK_NO)
                 at->checked = 0;
             at->added = trace.added;
-            *out += bytes;
+            /* What an earlier time of a repeat has brought is overwritten. */
+            if (before[at->number])
+                before[at->number]->checked = 0;
+            else
+                *out += bytes;
+            before[at->number] = at;
         }
         if (workload_step_is_kernel(step))
             kernels += step->count;
@@ -56,12 +62,16 @@ static enum status alloc_all(struct described *described)
         return status;
     for (size_t i = 0; i < in / sizeof(int) && i < DESCRIBED_CHECKED_INTS; i++)
         described->host_in[i] = (int)i;
-    int *host = described->host_out;
+    int *host = described->host_out, *of_step[WORKLOAD_STEPS] = {0};
     for (unsigned i = 0; i < described->count; i++) {
-        if (described->steps[i].step.kind != STEP_COPY_OUT)
+        struct described_step *at = &described->steps[i];
+        if (at->step.kind != STEP_COPY_OUT)
             continue;
-        described->steps[i].host = host;
-        host += described->steps[i].step.amount / sizeof(int);
+        if (!of_step[at->number]) {
+            of_step[at->number] = host;
+            host += at->step.amount / sizeof(int);
+        }
+        at->host = of_step[at->number];
     }
     return STATUS_OK;
 }
@@ -107,8 +117,10 @@ static enum status unroll(struct described *described, const struct workload_ste
         return status_set(STATUS_MEMORY, "out of host memory");
     described->count = count;
     walk = begin;
-    for (struct described_step *at = described->steps; workload_walk_next(&walk, &number); at++)
+    for (struct described_step *at = described->steps; workload_walk_next(&walk, &number); at++) {
         at->step = steps[number];
+        at->number = number;
+    }
     return STATUS_OK;
 }
 

@@ -302,11 +302,25 @@ static void test_what_comes_again_is_a_repeat(void **state)
         "copy-in 4K",
         "repeat 8",
         "kernel blocks=4 threads=64 duration=3us",
-        "think 7us",
         "repeat 21",
         "kernel blocks=4 threads=64 duration=5us",
         "kernel blocks=4 threads=64 duration=20us",
         "think 30.1us",
+        "kernel blocks=4 threads=64 duration=40us",
+        "end",
+        "kernel blocks=8 threads=64 duration=9us",
+        "end",
+        "copy-out 16",
+    };
+    static const char *const with_work[] = {
+        "copy-in 4K",
+        "repeat 8",
+        "kernel blocks=4 threads=64 duration=3us",
+        "work 7700",
+        "repeat 21",
+        "kernel blocks=4 threads=64 duration=5us",
+        "kernel blocks=4 threads=64 duration=20us",
+        "work 33100",
         "kernel blocks=4 threads=64 duration=40us",
         "end",
         "kernel blocks=8 threads=64 duration=9us",
@@ -342,6 +356,33 @@ static void test_what_comes_again_is_a_repeat(void **state)
     one.after_ns = 8e3;
     out = describe(&one, false);
     check_steps(&out, with_host, sizeof with_host / sizeof with_host[0]);
+    /* No sleep is as short as what the host computes. */
+    out = describe(&one, true);
+    check_steps(&out, with_work, sizeof with_work / sizeof with_work[0]);
+    captured_iteration_release(&one);
+}
+
+/* Equal kernels in a row are one with a count, and no repeat of two of them. */
+static void test_equal_kernels_are_no_repeat(void **state)
+{
+    static const char *const names[] = {"x", "y", "z"};
+    char others[20][8];
+    double durations[250];
+    (void)state;
+    for (unsigned i = 0; i < 250; i++)
+        durations[i] = i < 220 ? (i % 11 < 10 ? 20 : 90) : i % 3 ? 7 : 3;
+    struct captured_iteration one = made(250, durations, 9000);
+    for (unsigned i = 0; i < 250; i++)
+        one.steps[i].name = i < 220 ? others[i / 11] : names[i % 3];
+    for (unsigned i = 0; i < 20; i++)
+        snprintf(others[i], sizeof others[i], "k%u", i);
+    struct captured_workload out = describe(&one, true);
+    assert_true(out.folded);
+    assert_int_equal(out.merged, 0);
+    assert_int_equal(out.workload.count, 2 * 20 + 5);
+    assert_int_equal(out.workload.steps[0].count, 10);
+    assert_int_equal(out.workload.steps[40].kind, STEP_REPEAT);
+    assert_int_equal(out.workload.steps[40].amount, 10);
     captured_iteration_release(&one);
 }
 
@@ -367,6 +408,7 @@ int main(void)
         cmocka_unit_test(test_steps_of_the_grammar),
         cmocka_unit_test(test_too_many_steps_are_put_together),
         cmocka_unit_test(test_what_comes_again_is_a_repeat),
+        cmocka_unit_test(test_equal_kernels_are_no_repeat),
         cmocka_unit_test(test_an_iteration_without_work_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

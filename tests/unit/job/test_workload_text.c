@@ -239,6 +239,11 @@ static void repeats_that_mean_nothing(void **state)
         {"repeat 2;copy-in 16", "workload 'detect' has a 'repeat' without an 'end'"},
         {"loop 3", "unknown step 'loop'; did you mean 'repeat'?"},
         {"repeat 50000;copy-in 16;copy-out 16;end;copy-out 16", TOO_MANY},
+        {"repeat 65;kernel cycles=1 count=100000;end",
+         "an iteration of workload 'detect' has more than 6400000 kernels and copies, all counts "
+         "and repeats together"},
+        {"gpu", "unknown step 'gpu'; there are copy-in, copy-out, device-copy, kernel, "
+                "synchronize, think, busy, work, repeat, end"},
         {"repeat 65536;repeat 65536;repeat 65536;repeat 65536;copy-in 16;end;end;end;end",
          TOO_MANY},
     };

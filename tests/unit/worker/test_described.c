@@ -289,6 +289,13 @@ static void repeats_become_calls(void **state)
         assert_int_equal(run(&times), STATUS_OK);
         assert_string_equal(saw.calls, "imdddomdddoms");
     }
+    /* All times go to the same memory, and an error has the step as it stands in the file. */
+    struct engine_buffer buffers[ENGINE_BUFFERS];
+    described_buffers(rig->work, buffers);
+    assert_int_equal(buffers[1].bytes, 64 << 10);
+    saw.lost = 'm';
+    assert_int_equal(run(&times), STATUS_WORKER);
+    assert_non_null(strstr(status_text(), "wrong result of workload 'detect', step 7: "));
     rig_new(steps, MEMORY_PINNED, LAUNCH_GRAPH, WORKLOAD_CHECK_NO);
     assert_string_equal(saw.calls, "(imdddomdddom)");
     assert_int_equal(run(&times), STATUS_OK);
