@@ -292,8 +292,7 @@ static void differ_command(json_t *lines, const json_t *base, const json_t *chan
 }
 
 /* A file with other content under the same path. what: as a difference begins. */
-static void differ_content(json_t *lines, const char *what, const json_t *file,
-                           const json_t *other)
+static void differ_content(json_t *lines, const char *what, const json_t *file, const json_t *other)
 {
     char text[320], path[256];
     if (strcmp(text_at(file, "path"), text_at(other, "path")) != 0)

@@ -34,9 +34,12 @@ static void write_winner(const struct tune *tune, const json_t *winner, FILE *ou
     double failed = point_failed_share(tune->campaign.records[integer_at(winner, "point")]);
     if (failed > 0.0)
         fprintf(out, "; %.2g%% of the requests failed", 100.0 * failed);
-    bool open = json_is_true(json_object_get(json_object_get(record, "unfinished"), "open"));
-    if (open)
+    const json_t *unfinished = json_object_get(record, "unfinished");
+    if (json_is_true(json_object_get(unfinished, "open")))
         fputs("; another one may be as good", out);
+    else if (json_object_get(unfinished, "finals_budget_s") &&
+             number_at(unfinished, "better_chance") <= TUNE_BETTER_CHANCE)
+        fputs("; there was too little time for finals", out);
     else if (strcmp(text_at(record, "verdict"), "unfinished") == 0)
         fputs("; more time would probably find a better one", out);
 }
@@ -51,6 +54,8 @@ static char *best_text(const struct tune *tune)
         write_winner(tune, winner, out.file);
     else if (json_is_object(json_object_get(tune->record, "closest")))
         fputs("none: no layout was found that surely meets the constraints", out.file);
+    else if (tune_is_overloaded(tune))
+        fputs("none: no layout was found that keeps up with the rate", out.file);
     else if (integer_at(tune->record, "measured") > 0)
         fprintf(out.file, "none: no layout was found that %s",
                 tune_is_constrained(tune) ? "meets the constraints" : "works");

@@ -225,6 +225,9 @@ void tune_print_table(const struct tune *tune);
 /* Reports whether a limit excludes layouts that work. */
 bool tune_is_constrained(const struct tune *tune);
 
+/* Whether a layout that was measured does not keep up with the rate that it is offered. */
+bool tune_is_overloaded(const struct tune *tune);
+
 /* Prints why no layout has a number that counts, one line. */
 void tune_print_no_number(const struct tune *tune);
 

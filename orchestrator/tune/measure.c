@@ -338,7 +338,8 @@ enum status tune_measure(struct tune *tune, const struct tune_batch *batch)
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {
         status = session_check_signals(&campaign->session);
         size_t candidate = tune_candidate_of_point(tune, turns[i].point);
-        if (may_skip && tune_search_is_beyond(tune->search, candidate))
+        if (tune_search_lacks_threads(tune->search, candidate) ||
+            (may_skip && tune_search_is_beyond(tune->search, candidate)))
             continue;
         if (status == STATUS_OK)
             status = measure_point(tune, &turns[i], batch->stage);

@@ -115,6 +115,8 @@ void tune_observe(const struct tune *tune, const json_t *record, struct tune_obs
     observe_all(tune, record, out);
     if (json_object_get(json_object_get(record, "rate"), "goal"))
         observe_rate(record, out);
+    else
+        out->overloaded = point_is_overloaded(record);
 }
 
 void tune_keep_rate(struct tune *tune, size_t index, const struct tune_observation *seen)

@@ -36,11 +36,24 @@ bool tune_is_constrained(const struct tune *tune)
            tune_goal(tune)->permille > 0;
 }
 
+bool tune_is_overloaded(const struct tune *tune)
+{
+    for (size_t i = 0; i < tune->space.plan.count; i++)
+        if (tune->campaign.records[i] && point_is_overloaded(tune->campaign.records[i]))
+            return true;
+    return false;
+}
+
 void tune_print_no_number(const struct tune *tune)
 {
     char what[POINT_DESCRIPTION];
     const json_t *failure = first_failure(tune);
-    if (failure) {
+    if (tune->interrupted && integer_at(tune->record, "measured") == 0) {
+        puts("no layout was measured before the interruption");
+    } else if (tune_is_overloaded(tune)) {
+        puts("no layout that was tried keeps up with the rate: offer a lower --rate, or give a "
+             "longer --budget");
+    } else if (failure) {
         point_describe(&tune->space.plan.points[integer_at(failure, "id")], what, sizeof what);
         printf("no layout was found that works; %s: %s: %s\n", what, text_at(failure, "status"),
                text_at(failure, "error"));

@@ -131,6 +131,15 @@ reaches_the_border() {
   holds '.verdict == "none" and .winner == null'
 }
 
+@test "a rate that no layout keeps up with" {
+  rm -f r.jsonl
+  export MPSWEEP_EMULATED_MACHINE=$MACHINE
+  expect 4 "$MPSWEEP" "${TUNE[@]}" --kernels 5 --bytes 64K -l threads:1,2 --rate 5000 --objective p99
+  grep -qx 'no layout that was tried keeps up with the rate: offer a lower --rate, or give a longer --budget' out
+  grep -qx 'Best   none: no layout was found that keeps up with the rate' out
+  holds '.verdict == "none" and .winner == null and .measured == 2'
+}
+
 @test "the limit is that of the rate, and so is the objective" {
   expect 1 "$MPSWEEP" "${TUNE[@]}" "${GOAL[@]}" -l threads:1 --max-p99 5ms
   grep -q "rate max-under-p99 has the limit of the latency: leave out '--max-p99'" err

@@ -30,7 +30,8 @@ searches_its_threads() {
   local pattern=$1
   shift
   rm -f t.jsonl
-  expect 0 "$MPSWEEP" tune --device emulated --budget 20s --max-processes 4 -q -o t.jsonl -- "$@"
+  case $1 in -*) ;; *) set -- --max-processes 4 -- "$@" ;; esac
+  expect 0 "$MPSWEEP" tune --device emulated --budget 20s -q -o t.jsonl "$@"
   points 'map(select(.threads > 1 and .tune.stage == "look"))
     | length <= 1 and all(.error | test("'"$pattern"'"))' t.jsonl
   points 'any(measured and .processes == 4 and .threads == 1)' t.jsonl
@@ -40,6 +41,20 @@ searches_its_threads() {
   judged searches_its_threads 'works on the GPU with 1 of its' "$MPSWEEP_BUILD_DIR/tests/fakes/unaware"
   judged searches_its_threads 'opened handles for 1 of its' \
     "$MPSWEEP_BUILD_DIR/tests/fakes/gpu_program" kernel:1x32:200000:3 sync sleep:2000
+  # Where all layouts are to be measured, too.
+  judged searches_its_threads 'works on the GPU with 1 of its' -l threads:1,2,3,4 -l processes+mps:2,4 -- \
+    "$MPSWEEP_BUILD_DIR/tests/fakes/unaware"
+}
+
+has_a_sleeper() { pgrep -f -x 'sleep 1000\.25' >/dev/null; }
+
+@test "interrupted before the first window" {
+  start "$MPSWEEP" tune --device emulated -q --budget 60s -l threads:1 -o r.jsonl -- sleep 1000.25
+  await $PATIENCE has_a_sleeper
+  kill -INT "$PID"
+  finish
+  [ "$STATUS" -eq 130 ]
+  grep -qx 'no layout was measured before the interruption' out
 }
 
 @test "processes that are slow to start" {

@@ -175,7 +175,8 @@ static enum status check_outputs(const struct described *described)
                 return status_set(STATUS_WORKER,
                                   "wrong result of workload '%s', step %u: element %zu is %d "
                                   "instead of %d",
-                                  described->workload->name, at->number + 1, e, at->host[e], wanted);
+                                  described->workload->name, at->number + 1, e, at->host[e],
+                                  wanted);
         }
     }
     return STATUS_OK;

@@ -19,9 +19,9 @@ extern const struct engine described_engine;
 struct described_step {
     struct workload_step step;
     unsigned number; /* of the workload's, which a repeat has several times */
-    uint32_t side; /* of the two buffers, before it */
-    /* Of a copy out: where it goes, the same for all times of a repeat, and how many of its ints are
-     * what came in plus added. */
+    uint32_t side;   /* of the two buffers, before it */
+    /* Of a copy out: where it goes, the same for all times of a repeat, and how many of its ints
+     * are what came in plus added. */
     int *host;
     size_t checked;
     uint32_t added;

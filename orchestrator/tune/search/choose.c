@@ -362,8 +362,6 @@ void tune_look_ahead(struct tune_search *search, double share, double *chance, d
 {
     struct choice choice = {0};
     *chance = *seconds = 0.0;
-    if (!search->beliefs[TUNE_VALUE].gp)
-        return;
     bool made = tune_belief_renew(search, 1.0) == STATUS_OK && set_choice(search, &choice);
     double value = made ? choice.best + log1p(share) : 0.0;
     size_t rows = made ? gp_rows(choice.gp) : 0;

@@ -45,18 +45,27 @@ static bool was_crowded(const struct tune_search *search, size_t refused)
     return seen->crowded || (died && search->candidates[refused].axes[TUNE_AXIS_MPS]);
 }
 
+bool tune_search_lacks_threads(const struct tune_search *search, size_t point)
+{
+    for (size_t i = 0; i < search->refused_count; i++) {
+        unsigned threads = search->states[search->refused[i]].seen.threads;
+        if (threads && search->candidates[point].threads > threads)
+            return true;
+    }
+    return false;
+}
+
 bool tune_search_is_beyond(const struct tune_search *search, size_t point)
 {
     const struct tune_candidate *one = &search->candidates[point];
     if (search->states[point].knowledge != TUNE_UNTRIED)
         return false;
+    if (tune_search_lacks_threads(search, point))
+        return true;
     for (size_t i = 0; i < search->refused_count; i++) {
         const struct tune_candidate *other = &search->candidates[search->refused[i]];
-        const struct tune_observation *seen = &search->states[search->refused[i]].seen;
-        bool refused = seen->outcome == TUNE_INFEASIBLE;
+        bool refused = search->states[search->refused[i]].seen.outcome == TUNE_INFEASIBLE;
         bool crowded = was_crowded(search, search->refused[i]);
-        if (seen->threads && one->threads > seen->threads)
-            return true;
         if (one->axes[TUNE_AXIS_MPS] == other->axes[TUNE_AXIS_MPS] &&
             ((refused && is_more_of(one, other)) ||
              (crowded && has_as_many_queues(one, other) && !tune_has_room(search, other))))

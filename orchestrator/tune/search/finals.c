@@ -172,7 +172,7 @@ static double brief_final_s(const struct tune_search *search)
  * unless others fail. */
 static double dear_reserve_s(const struct tune_search *search, const size_t *leaders, size_t known)
 {
-    if (known == 1 && search->refused_count == 0 && !search->rules.exhaustive)
+    if (known == 1 && search->refused_count == 0)
         return 0.0;
     double two_s = leaders_s(search, search->final_s, leaders, known, FINALS_COUNT);
     double one_s = leaders_s(search, search->final_s, leaders, known, 1);

@@ -20,9 +20,8 @@
 /* Starts of the search before the finals have two layouts to compare. */
 #define LOOKS_BEFORE 2.0
 
-/* What was not measured does so much more with so much chance: the search is not finished. */
+/* What was not measured does so much more with TUNE_BETTER_CHANCE: the search is not finished. */
 #define MUCH_BETTER 0.05
-#define BETTER_CHANCE 0.25
 
 /* Where the upper end of a percentile is not known it is unlikely to be beyond this multiple of it.
  */
@@ -49,7 +48,8 @@ const char *tune_verdict_name(enum tune_verdict verdict)
 bool tune_may_win(const struct tune_search *search, size_t point)
 {
     return search->states[point].knowledge == TUNE_KNOWN && !search->candidates[point].outside &&
-           search->states[point].seen.value > 0.0 && !search->states[point].seen.beaten;
+           search->states[point].seen.value > 0.0 && !search->states[point].seen.beaten &&
+           !search->states[point].seen.overloaded;
 }
 
 static bool over_cpus(const struct tune_search *search, double cpus)
@@ -318,7 +318,8 @@ static void sort_by_preference(const struct tune_search *search, size_t *list, s
 }
 
 /* How many rounds a winner must have: two, where one with as many is about as good as the best, or
- * else one, where short finals were those of others. */
+ * else one, where short finals were those of others; none, where all that had finals are surely
+ * less than one without. */
 static unsigned rounds_of_winner(const struct tune_search *search, const size_t *pool, size_t count)
 {
     double least = search->states[pool[0]].believed - same_share(search);
@@ -330,7 +331,11 @@ static unsigned rounds_of_winner(const struct tune_search *search, const size_t 
         if (state->believed >= least && rounds > good)
             good = rounds;
     }
-    return most < 2 ? 0 : good > 0 ? good : most;
+    for (size_t i = 0; good == 0 && i < count; i++)
+        if (is_finalist(search, pool[i]) &&
+            chance_of_less(search, pool[0], pool[i], same_share(search)) < EQUAL_SURE)
+            good = most;
+    return most < 2 ? 0 : good;
 }
 
 /* Of `count` points that meet the constraints, the most believed first: the winner is a finalist if
@@ -436,10 +441,10 @@ static void look_ahead(struct tune_search *search, bool doubt, struct tune_judge
     double seconds;
     tune_look_ahead(search, MUCH_BETTER, &out->better_chance, &seconds);
     bool cut = search->cut && out->rounds == 0;
-    if (out->better_chance <= BETTER_CHANCE && !cut && !doubt)
+    if (out->better_chance <= TUNE_BETTER_CHANCE && !cut && !doubt)
         return;
     out->verdict = TUNE_UNFINISHED;
-    out->open = out->better_chance <= BETTER_CHANCE && !cut;
+    out->open = out->better_chance <= TUNE_BETTER_CHANCE && !cut;
     double whole_s = fmax(search->rules.budget_s, search->budget_s);
     if (!isfinite(whole_s))
         return;
@@ -497,7 +502,10 @@ void tune_search_judge(struct tune_search *search, struct tune_judgement *out)
     }
     out->reached_share = share_reached(search, out->value);
     find_next(search, pool, count, out);
-    /* A winner is better than all others beyond doubt. */
-    bool doubt = out->equal_count == 1 && has_doubt(search, out->winner, pool, count);
+    /* A winner is better than all others beyond doubt; without rounds it is not where others had
+     * them.
+     */
+    bool doubt = (out->equal_count == 1 && has_doubt(search, out->winner, pool, count)) ||
+                 (out->rounds == 0 && most_of_rounds(search, pool, count) > 0.0);
     look_ahead(search, doubt, out);
 }

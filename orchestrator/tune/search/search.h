@@ -106,6 +106,7 @@ struct tune_observation {
     double ips;                             /* iterations/s: how long to look for a percentile */
     double cpus;                            /* in use; 0: not known */
     bool beaten;                            /* it holds less than the best: the value is a guess */
+    bool overloaded;                        /* it does not keep up with the rate that is offered */
     bool unready;                           /* TUNE_FAILED: its workers did not get ready */
     unsigned threads; /* and a process of the program has no more than those; 0: not known */
     bool crowded;     /* TUNE_INFEASIBLE: over MPS the driver had no room for another client */
@@ -166,6 +167,10 @@ void tune_search_next(struct tune_search *search, double seconds_left,
 double tune_search_reserve_s(const struct tune_search *search, double seconds_left,
                              const struct tune_costs *costs, bool starts);
 
+/* Whether the program is known to have fewer threads: whatever it is measured for, it would fail.
+ */
+bool tune_search_lacks_threads(const struct tune_search *search, size_t point);
+
 /* Whether the driver would refuse a point that was not tried, as it refused less: that may have
  * come to light since the batch was chosen. */
 bool tune_search_is_beyond(const struct tune_search *search, size_t point);
@@ -205,6 +210,9 @@ enum tune_reason {
 
 /* "more", "cpus", "share", "p99", "processes", "mps". */
 const char *tune_reason_name(enum tune_reason reason);
+
+/* The chance of something much better from which on a search is not finished. */
+#define TUNE_BETTER_CHANCE 0.25
 
 #define TUNE_FINALISTS 4
 #define TUNE_EQUAL_MOST 64

@@ -372,10 +372,10 @@ static void test_equal_kernels_are_no_repeat(void **state)
     for (unsigned i = 0; i < 250; i++)
         durations[i] = i < 220 ? (i % 11 < 10 ? 20 : 90) : i % 3 ? 7 : 3;
     struct captured_iteration one = made(250, durations, 9000);
-    for (unsigned i = 0; i < 250; i++)
-        one.steps[i].name = i < 220 ? others[i / 11] : names[i % 3];
     for (unsigned i = 0; i < 20; i++)
         snprintf(others[i], sizeof others[i], "k%u", i);
+    for (unsigned i = 0; i < 250; i++)
+        one.steps[i].name = i < 220 ? others[i / 11] : names[i % 3];
     struct captured_workload out = describe(&one, true);
     assert_true(out.folded);
     assert_int_equal(out.merged, 0);

@@ -304,6 +304,41 @@ static void test_a_search_that_ends_too_soon_is_unfinished(void **state)
     assert_true(judgement.enough_budget_s > 30.0);
 }
 
+/* Two had finals, and one that had none does surely more: theirs decide nothing. */
+static void test_no_winner_is_surely_less_than_another(void **state)
+{
+    (void)state;
+    rig_make_space();
+    rig_begin(&rig_rules);
+    for (size_t point = 0; point < 2; point++)
+        for (int round = 0; round < 2; round++)
+            rig_look(point, 500.0, 0.001, 1.0, true);
+    rig_look(2, 1000.0, 0.01, 1.0, false);
+    struct tune_judgement judgement = rig_judge();
+    assert_int_equal(judgement.verdict, TUNE_UNFINISHED);
+    assert_int_equal(judgement.winner, 2);
+    assert_int_equal(judgement.equal_count, 1);
+}
+
+/* Of a space that is measured as a whole, where the time was over. */
+static void test_a_whole_space_that_was_not_measured_is_unfinished(void **state)
+{
+    (void)state;
+    struct tune_rules all = rig_rules;
+    struct tune_batch batch;
+    all.exhaustive = true;
+    rig_make_space();
+    rig_begin(&all);
+    tune_search_next(rig.search, INFINITY, &rig_cheap, &batch);
+    rig_look(0, 500.0, 0.001, 1.0, false);
+    rig_look(0, 500.0, 0.001, 1.0, true);
+    rig_look(0, 500.0, 0.001, 1.0, true);
+    struct tune_judgement judgement = rig_judge();
+    assert_int_equal(judgement.winner, 0);
+    assert_int_equal(judgement.verdict, TUNE_UNFINISHED);
+    assert_true(judgement.better_chance > TUNE_BETTER_CHANCE);
+}
+
 static void test_exhaustive_asks_for_all(void **state)
 {
     (void)state;
@@ -317,6 +352,14 @@ static void test_exhaustive_asks_for_all(void **state)
 }
 
 /* -- which of equals --------------------------------------------------------------------------- */
+
+/* A search of the first points of the space alone: what others do would be open. */
+static void begin_of(size_t count)
+{
+    for (size_t i = 0; i < rig.count; i++)
+        rig.space[i].excluded = i >= count;
+    rig_begin(&rig_rules);
+}
 
 /* Two rounds of the finals. */
 static void note_finals(size_t point, double value, double cpus, double p99_us)
@@ -347,21 +390,29 @@ static void preferred(size_t winner, enum tune_reason reason, size_t equals)
 
 static void test_of_equals_the_cheapest_wins(void **state)
 {
+    static const struct {
+        double value, cpus, p99_us;
+        size_t winner;
+        enum tune_reason reason;
+        size_t equals;
+    } steps[] = {
+        {1000.0, 15.8, 40.0, 0, TUNE_MORE, 1},
+        /* Surely more than 1% below: its CPUs do not count. */
+        {960.0, 0.1, 1.0, 0, TUNE_MORE, 1},
+        /* Fewer CPUs, whatever else, */
+        {995.0, 1.05, 50.0, 2, TUNE_FEWER_CPUS, 2},
+        /* of those with about as few the lowest percentile, */
+        {994.0, 1.0, 60.0, 2, TUNE_FEWER_CPUS, 3},
+    };
     (void)state;
     rig_make_space();
     rig.space[0].processes = 8;
-    rig_begin(&rig_rules);
-    note_finals(0, 1000.0, 15.8, 40.0);
-    preferred(0, TUNE_MORE, 1);
-    /* Surely more than 1% below: its CPUs do not count. */
-    note_finals(1, 960.0, 0.1, 1.0);
-    preferred(0, TUNE_MORE, 1);
-    /* Fewer CPUs, whatever else, */
-    note_finals(2, 995.0, 1.05, 50.0);
-    preferred(2, TUNE_FEWER_CPUS, 2);
-    /* of those with about as few the lowest percentile, */
-    note_finals(3, 994.0, 1.0, 60.0);
-    preferred(2, TUNE_FEWER_CPUS, 3);
+    for (size_t count = 1; count <= 4; count++) {
+        begin_of(count);
+        for (size_t i = 0; i < count; i++)
+            note_finals(i, steps[i].value, steps[i].cpus, steps[i].p99_us);
+        preferred(steps[count - 1].winner, steps[count - 1].reason, steps[count - 1].equals);
+    }
     note_finals(3, 994.0, 1.0, 45.0);
     preferred(3, TUNE_FEWER_CPUS, 3);
 }
@@ -418,9 +469,9 @@ static void test_an_unsteady_finalist_is_among_the_equals(void **state)
     (void)state;
     static const double unsteady[] = {1048.0, 952.0, 996.4, 998.8},
                         less[] = {972.0, 970.0, 971.0, 971.0};
+    rig_make_space();
     for (int equals = 1; equals <= 2; equals++) {
-        rig_make_space();
-        rig_begin(&rig_rules);
+        begin_of(4);
         for (int round = 0; round < 4; round++) {
             note_round(0, 1000.0 + round % 2, 70.0);
             if (equals > 1)
@@ -443,15 +494,17 @@ static void test_of_equals_with_equal_cpus(void **state)
     (void)state;
     rig_make_space();
     rig.space[0].processes = 8;
-    rig_begin(&rig_rules);
-    note_finals(0, 1000.0, 1.0, 40.0);
-    note_finals(1, 999.0, 1.0, 30.0);
-    preferred(1, TUNE_LOWER_P99, 2);
     /* One whose CPUs are not known leaves them out. */
-    note_finals(2, 998.0, 0.0, 20.0);
-    preferred(2, TUNE_LOWER_P99, 3);
+    for (size_t count = 2; count <= 3; count++) {
+        begin_of(count);
+        note_finals(0, 1000.0, 1.0, 40.0);
+        note_finals(1, 999.0, 1.0, 30.0);
+        if (count > 2)
+            note_finals(2, 998.0, 0.0, 20.0);
+        preferred(count - 1, TUNE_LOWER_P99, count);
+    }
 
-    rig_begin(&rig_rules);
+    begin_of(2);
     note_finals(0, 1000.0, 1.0, 40.0);
     note_finals(1, 999.0, 1.05, 40.2);
     preferred(1, TUNE_FEWER_PROCESSES, 2);
@@ -460,17 +513,19 @@ static void test_of_equals_with_equal_cpus(void **state)
     rig_make_space();
     rig.space[0].axes[TUNE_AXIS_SHARE] = 25;
     rig.space[2].axes[TUNE_AXIS_SHARE] = 100;
-    rig_begin(&rig_rules);
-    note_finals(0, 1000.0, 1.0, 30.0);
-    note_finals(1, 999.0, 1.05, 50.0);
-    preferred(1, TUNE_WHOLE_GPU, 2);
-    note_finals(2, 999.0, 1.05, 40.0);
-    preferred(2, TUNE_WHOLE_GPU, 3);
+    for (size_t count = 2; count <= 3; count++) {
+        begin_of(count);
+        note_finals(0, 1000.0, 1.0, 30.0);
+        note_finals(1, 999.0, 1.05, 50.0);
+        if (count > 2)
+            note_finals(2, 999.0, 1.05, 40.0);
+        preferred(count - 1, TUNE_WHOLE_GPU, count);
+    }
 
     /* One client alone needs no daemon. */
     rig_make_space();
     rig.space[0].axes[TUNE_AXIS_MPS] = 1;
-    rig_begin(&rig_rules);
+    begin_of(2);
     note_finals(0, 1000.0, 1.0, 40.0);
     note_finals(1, 999.0, 1.05, 40.2);
     preferred(1, TUNE_NO_DAEMON, 2);
@@ -582,6 +637,8 @@ int main(void)
         cmocka_unit_test_teardown(test_a_naive_layout_may_win_in_the_end, rig_end),
         cmocka_unit_test_teardown(test_rounds_alone_do_not_make_a_winner, rig_end),
         cmocka_unit_test_teardown(test_a_search_that_ends_too_soon_is_unfinished, rig_end),
+        cmocka_unit_test_teardown(test_no_winner_is_surely_less_than_another, rig_end),
+        cmocka_unit_test_teardown(test_a_whole_space_that_was_not_measured_is_unfinished, rig_end),
         cmocka_unit_test_teardown(test_exhaustive_asks_for_all, rig_end),
         cmocka_unit_test_teardown(test_of_equals_the_cheapest_wins, rig_end),
         cmocka_unit_test_teardown(test_few_noisy_rounds_make_no_equals, rig_end),
