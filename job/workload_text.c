@@ -409,7 +409,7 @@ enum status workload_add_step(struct workload *workload, const char *text)
     if (status == STATUS_OK)
         status = parse_step(parts, count, step);
     free(copy);
-    if (status == STATUS_OK && (step->kind == STEP_REPEAT || step->kind == STEP_END))
+    if (status == STATUS_OK && workload_step_is_mark(step))
         status = check_mark(workload, step);
     if (status == STATUS_OK)
         workload->count++;

@@ -103,6 +103,7 @@ const char *workload_step_text(const struct workload_step *step, char out[WORKLO
 /* Whether the host does it, and not the GPU; also of a mark. */
 bool workload_step_is_host(const struct workload_step *step);
 bool workload_step_is_kernel(const struct workload_step *step);
+bool workload_step_is_mark(const struct workload_step *step);
 
 /*
  * The steps of an iteration in the order in which a worker does them: those of a repeat as often as

@@ -23,6 +23,11 @@ bool workload_step_is_kernel(const struct workload_step *step)
            step->kind == STEP_CYCLES;
 }
 
+bool workload_step_is_mark(const struct workload_step *step)
+{
+    return step->kind == STEP_REPEAT || step->kind == STEP_END;
+}
+
 uint64_t workload_worked_bytes(const struct workload_step *step)
 {
     if (step->kind == STEP_COMPUTE || step->kind == STEP_CACHE)

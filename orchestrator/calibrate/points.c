@@ -95,8 +95,7 @@ static void keep_steps(const struct mix_work *from, bool (*keeps)(const struct w
     uint32_t count = 0;
     *out = *from;
     for (uint32_t i = 0; i < from->workloads[0].count; i++)
-        if (keeps(&from->steps[i]) || from->steps[i].kind == STEP_REPEAT ||
-            from->steps[i].kind == STEP_END)
+        if (keeps(&from->steps[i]) || workload_step_is_mark(&from->steps[i]))
             out->steps[count++] = from->steps[i];
     out->workloads[0].count = count;
     out->workloads[0].check = WORKLOAD_CHECK_NO;

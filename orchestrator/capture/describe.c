@@ -10,15 +10,12 @@
  * this long; what is left over at its end, or that of a repeat, does not become a step. */
 #define HOST_SHARE 0.01
 #define HOST_NS_SHOWN 20e3
-/* The least before a mark, where all times together are long enough: no sleep is as short. */
-#define HOST_NS_LEAST 1e3
 
 /* Durations of equal kernels and sizes of equal copies, one over the other; and of what is put
  * together where there are too many steps, by how freely. */
-#define DURATIONS_NEAR 1.25
 #define MERGES 6
-static const double near[MERGES + 1] = {DURATIONS_NEAR, DURATIONS_NEAR, 2, 2, 8,
-                                        INFINITY,       INFINITY};
+static const double near[MERGES + 1] = {
+    CAPTURED_EQUAL_NEAR, CAPTURED_EQUAL_NEAR, 2, 2, 8, INFINITY, INFINITY};
 static const double sizes_near[MERGES + 1] = {1, 1, 1, 2, 8, INFINITY, INFINITY};
 
 /* Blocks that a multiprocessor has room for, and shared memory: of the GPUs that have least of it.
@@ -36,6 +33,7 @@ struct run {
 struct runs {
     struct run *at;
     size_t count;
+    double unrolled; /* steps that an iteration goes through, marks included */
 };
 
 static bool is_mark(const struct captured_step *step)
@@ -60,11 +58,6 @@ static void add_host(struct runs *runs, double *gathered_ns)
     *gathered_ns = 0.0;
 }
 
-static bool is_near(double a, double b, double factor)
-{
-    return a <= b * factor && b <= a * factor;
-}
-
 static bool is_kernel(const struct run *run)
 {
     return !run->host && run->first.kind == STEP_COMPUTE;
@@ -77,12 +70,12 @@ static bool fits(const struct run *run, const struct captured_step *step, unsign
     if (run->host || first->kind != step->kind || step->kind == STEP_SYNCHRONIZE || is_mark(step))
         return false;
     if (step->kind != STEP_COMPUTE)
-        return is_near(run->bytes / run->count, (double)step->bytes, sizes_near[level]);
+        return captured_is_near(run->bytes / run->count, (double)step->bytes, sizes_near[level]);
     bool named = first->name && step->name && strcmp(first->name, step->name) == 0;
     bool shaped = first->blocks == step->blocks && first->threads == step->threads &&
                   first->shared == step->shared;
     return (named || level > 0) && (shaped || level > 2) &&
-           is_near(run->duration_ns / run->count, step->duration_ns, near[level]);
+           captured_is_near(run->duration_ns / run->count, step->duration_ns, near[level]);
 }
 
 static void put_in(struct run *run, const struct captured_step *step)
@@ -122,16 +115,24 @@ static void make_runs(const struct captured_iteration *iteration,
     unsigned depth = 0;
     size_t count = without_last_wait(iteration, least_ns, host_scale);
     runs->count = 0;
+    runs->unrolled = 1.0; /* host time at the end */
     for (size_t i = 0; i < count; i++) {
         const struct captured_step *step = &iteration->steps[i];
+        size_t before = runs->count;
         gathered_ns += step->before_ns * host_scale;
         /* At a mark, what is less than a share of the iteration with all times is left out. */
         if (gathered_ns >= least_ns ||
-            (is_mark(step) && gathered_ns >= (choice->busy ? HOST_NS_LEAST : HOST_NS_SHOWN) &&
+            (is_mark(step) &&
+             gathered_ns >= (choice->busy ? CAPTURE_HOST_NS_LEAST : HOST_NS_SHOWN) &&
              gathered_ns * within[depth] >= host_least_ns(iteration, 1.0, level)))
             add_host(runs, &gathered_ns);
         if (is_mark(step))
             gathered_ns = 0.0;
+        if (runs->count > 0 && fits(&runs->at[runs->count - 1], step, level))
+            put_in(&runs->at[runs->count - 1], step);
+        else
+            begin_run(runs, step);
+        runs->unrolled += (double)(runs->count - before) * within[depth];
         if (step->kind == STEP_REPEAT) {
             within[depth + 1] = within[depth] * (double)step->bytes;
             depth++;
@@ -140,10 +141,6 @@ static void make_runs(const struct captured_iteration *iteration,
         }
         if (is_mark(step))
             least_ns = host_least_ns(iteration, within[depth], level);
-        if (runs->count > 0 && fits(&runs->at[runs->count - 1], step, level))
-            put_in(&runs->at[runs->count - 1], step);
-        else
-            begin_run(runs, step);
     }
     for (size_t i = count; i < iteration->count; i++)
         gathered_ns += iteration->steps[i].before_ns * host_scale;
@@ -257,19 +254,7 @@ static bool gives_work(const struct captured_iteration *iteration)
 /* Whether the grammar takes as many. */
 static bool is_few(const struct runs *runs)
 {
-    double within[WORKLOAD_DEPTH + 1] = {1.0}, unrolled = 0.0;
-    unsigned depth = 0;
-    for (size_t i = 0; i < runs->count; i++) {
-        const struct captured_step *first = &runs->at[i].first;
-        unrolled += within[depth];
-        if (!runs->at[i].host && first->kind == STEP_REPEAT) {
-            within[depth + 1] = within[depth] * (double)first->bytes;
-            depth++;
-        } else if (!runs->at[i].host && first->kind == STEP_END) {
-            depth--;
-        }
-    }
-    return runs->count <= WORKLOAD_STEPS && unrolled <= WORKLOAD_UNROLLED_MOST;
+    return runs->count <= WORKLOAD_STEPS && runs->unrolled <= WORKLOAD_UNROLLED_MOST;
 }
 
 /* Merges as much as the grammar asks for. False: all that is alike is still too much. */

@@ -11,6 +11,9 @@
 
 #include "orchestrator/capture/iteration.h"
 
+/* The shortest that a step of the host can be. */
+#define CAPTURE_HOST_NS_LEAST 1e3
+
 /* GPU threads that a multiprocessor has room for. */
 #define CAPTURE_SM_THREADS 2048
 

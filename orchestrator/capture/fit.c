@@ -10,8 +10,6 @@
 #define FITTED_REL 0.02
 /* The most by which a time is corrected at once: one measurement may be odd. */
 #define FIT_MOST 2.0
-/* The shortest that a step can be. */
-#define HOST_LEAST_NS 1e3
 
 static bool is_host(const struct workload_step *step)
 {
@@ -45,8 +43,8 @@ static void scale(struct workload *workload, bool host, double by)
     for (unsigned i = 0; i < workload->count; i++) {
         struct workload_step *step = &workload->steps[i];
         if (host && is_host(step))
-            step->amount = capture_rounded(
-                fmax(step->kind == STEP_THINK ? HOST_LEAST_NS : 1.0, (double)step->amount * by));
+            step->amount = capture_rounded(fmax(
+                step->kind == STEP_THINK ? CAPTURE_HOST_NS_LEAST : 1.0, (double)step->amount * by));
         else if (!host)
             step->asked_ns = capture_rounded((double)step->asked_ns * by);
     }
@@ -61,7 +59,7 @@ static void add_host(struct fit *fit, double ns)
     const struct workload_step wait = {.kind = STEP_SYNCHRONIZE, .count = 1};
     struct workload_step host = {.kind = fit->busy ? STEP_WORK : STEP_THINK, .count = 1};
     struct workload_step *end = &workload->steps[workload->count];
-    if (ns < HOST_LEAST_NS || workload->count + 2 > WORKLOAD_STEPS)
+    if (ns < CAPTURE_HOST_NS_LEAST || workload->count + 2 > WORKLOAD_STEPS)
         return;
     if (workload->count >= 2 && is_host(end - 1) && end[-2].kind == STEP_SYNCHRONIZE) {
         end[-1].amount = capture_rounded((double)end[-1].amount + amount);

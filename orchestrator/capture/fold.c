@@ -11,9 +11,7 @@
 #define MARKS 2
 /* Comparisons of a search, a fraction of a second: what is longer than it gets to is not found. */
 #define COMPARISONS_MOST UINT64_C(50000000)
-/* Equal steps in a row, with less host time between them than becomes a step, are one with a count:
- * durations one over the other. */
-#define EQUAL_NEAR 1.25
+/* Equal steps in a row with less host time between them are one with a count. */
 #define EQUAL_HOST_NS 1e3
 
 /* Steps that begin somewhere, come so often behind each other, and as many as that. */
@@ -21,17 +19,12 @@ struct part {
     size_t begin, period, times;
 };
 
-static bool is_near(double a, double b, double factor)
-{
-    return a <= b * factor && b <= a * factor;
-}
-
 static bool is_again(const struct captured_step *a, const struct captured_step *b)
 {
     if (a->kind != b->kind || a->threads != b->threads || a->graph != b->graph ||
         a->pageable != b->pageable || a->bytes != b->bytes ||
-        !is_near(a->blocks, b->blocks, REPEATED_NEAR) ||
-        !is_near(a->duration_ns, b->duration_ns, REPEATED_NEAR))
+        !captured_is_near(a->blocks, b->blocks, REPEATED_NEAR) ||
+        !captured_is_near(a->duration_ns, b->duration_ns, REPEATED_NEAR))
         return false;
     /* The timeline has each name once. */
     return a->name == b->name;
@@ -43,7 +36,7 @@ static bool are_equal(const struct captured_step *steps, size_t count)
     for (size_t i = 0; i < count; i++)
         if (!is_again(&steps[i], &steps[i + 1]) || steps[i].blocks != steps[i + 1].blocks ||
             steps[i + 1].before_ns >= EQUAL_HOST_NS ||
-            !is_near(steps[i].duration_ns, steps[i + 1].duration_ns, EQUAL_NEAR))
+            !captured_is_near(steps[i].duration_ns, steps[i + 1].duration_ns, CAPTURED_EQUAL_NEAR))
             return false;
     return true;
 }

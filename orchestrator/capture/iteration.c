@@ -162,6 +162,11 @@ void captured_iteration_release(struct captured_iteration *iteration)
     *iteration = (struct captured_iteration){0};
 }
 
+bool captured_is_near(double a, double b, double factor)
+{
+    return a <= b * factor && b <= a * factor;
+}
+
 double captured_host_ns(const struct captured_iteration *iteration)
 {
     double sum_ns = iteration->after_ns;

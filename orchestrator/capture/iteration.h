@@ -41,6 +41,12 @@ enum status capture_median(const struct captured_iteration *iterations, size_t c
 
 void captured_iteration_release(struct captured_iteration *iteration);
 
+/* Whether neither is more than `factor` times the other. */
+bool captured_is_near(double a, double b, double factor);
+
+/* Durations of equal kernels, one over the other. */
+#define CAPTURED_EQUAL_NEAR 1.25
+
 /* Sums over an iteration. */
 double captured_host_ns(const struct captured_iteration *iteration);
 double captured_wait_ns(const struct captured_iteration *iteration);

@@ -502,9 +502,7 @@ void tune_search_judge(struct tune_search *search, struct tune_judgement *out)
     }
     out->reached_share = share_reached(search, out->value);
     find_next(search, pool, count, out);
-    /* A winner is better than all others beyond doubt; without rounds it is not where others had
-     * them.
-     */
+    /* A winner is better than all others beyond doubt, and had rounds if any of them had. */
     bool doubt = (out->equal_count == 1 && has_doubt(search, out->winner, pool, count)) ||
                  (out->rounds == 0 && most_of_rounds(search, pool, count) > 0.0);
     look_ahead(search, doubt, out);

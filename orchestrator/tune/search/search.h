@@ -167,8 +167,7 @@ void tune_search_next(struct tune_search *search, double seconds_left,
 double tune_search_reserve_s(const struct tune_search *search, double seconds_left,
                              const struct tune_costs *costs, bool starts);
 
-/* Whether the program is known to have fewer threads: whatever it is measured for, it would fail.
- */
+/* Whether the program is known to have fewer threads: it would fail in any stage. */
 bool tune_search_lacks_threads(const struct tune_search *search, size_t point);
 
 /* Whether the driver would refuse a point that was not tried, as it refused less: that may have
