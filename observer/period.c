@@ -25,14 +25,23 @@
 #define VARYING_NS (4 * NS_PER_S)
 /* Larger inputs that come seldom have this long to begin iterations (test_slow_pictures). */
 #define VARYING_LONGEST_NS (32 * NS_PER_S)
-/* More than this many inputs must be seen before iterations vary. */
+/* More than this many inputs must be seen before iterations vary, and of the largest, with as many
+ * smaller ones between each two, this many (test_two_inputs_of_a_request). */
 #define VARYING_FEWEST 4
+#define VARYING_LARGEST 8
+/* After this many smaller inputs in a row the largest was one of a start. */
+#define VARYING_OTHERS 32
 /* Where there are larger inputs, one of at most this many bytes begins no iteration: it is a step's
  * position, or its last word (test_texts_of_any_length). */
 #define FEW_BYTES 64
 /* Marks with at least this many launches, and as many as each other, are the same work
  * (test_inputs_of_several_sizes_in_turn). */
 #define SAME_LAUNCHES 4
+/* Of iterations of the same work one in this many is like the one before it, at least
+ * (test_a_report_now_and_then). */
+#define INNER_ALIKE 3
+/* The last iteration that is like the one before is looked for among this many. */
+#define USUAL_AMONG 8
 /* This share of the marks must be like those a period before. */
 #define ALIKE 0.95
 /* This share must remain so (test_one_odd_wait_among_many, test_texts_of_any_length). */
@@ -120,7 +129,17 @@ static struct mark iteration_of(const struct period *period, unsigned length, un
 
 struct mark period_iteration(const struct period *period)
 {
-    return period->varies ? period->mean : iteration_of(period, period->length, 0);
+    uint64_t known = period->count < PERIOD_MARKS ? period->count : PERIOD_MARKS;
+    struct mark last = iteration_of(period, period->length, 0), later = last;
+    if (period->varies)
+        return period->mean;
+    for (unsigned i = 1; i < USUAL_AMONG && (uint64_t)(i + 1) * period->length < known; i++) {
+        struct mark earlier = iteration_of(period, period->length, i);
+        if (are_alike(&earlier, &later))
+            return later;
+        later = earlier;
+    }
+    return last;
 }
 
 uint64_t period_duration_ns(const struct period *period)
@@ -225,22 +244,35 @@ static bool has_input(const struct mark *mark, uint64_t least)
     return mark->copies_in && mark->bytes_in >= least;
 }
 
-static void add_varying(struct varying *varying, const struct mark *mark, uint64_t least_input)
+static void add_varying(struct varying *varying, const struct mark *mark)
 {
     struct mark *iteration = &varying->iteration;
     mark_add(iteration, mark);
     varying->marks += varying->ends > 0;
-    if (!has_input(mark, least_input))
+    if (!has_input(mark, varying->least)) {
+        varying->others += has_input(mark, FEW_BYTES + 1);
         return;
+    }
     varying->last_ns = mark->at_ns;
     if (varying->ends++ == 0) {
         varying->first_ns = mark->at_ns;
     } else {
         mark_add(&varying->sum, iteration);
         varying->alike += are_alike(iteration, &varying->last);
+        varying->uneven |= varying->ends > 2 && varying->others != varying->between;
+        varying->between = varying->others;
     }
+    varying->others = 0;
     varying->last = *iteration;
     *iteration = (struct mark){0};
+}
+
+/* The largest are those of more than half of the most bytes until now. */
+static void add_largest(struct varying *varying, const struct mark *mark)
+{
+    if (mark->bytes_in > 2 * varying->least || varying->others > VARYING_OTHERS)
+        *varying = (struct varying){.least = mark->bytes_in / 2 + 1};
+    add_varying(varying, mark);
 }
 
 static uint32_t mean_of(uint32_t sum, unsigned count)
@@ -254,20 +286,25 @@ static bool is_known(const struct period *period, const struct mark *iteration, 
     return period->known_calls && near(mark_calls(iteration) + marks, period->known_calls, 1);
 }
 
-static bool find_varying(struct period *period, uint64_t for_ns)
+/* Which inputs end an iteration; NULL: more of the larger ones may come. */
+static const struct varying *choose_inputs(const struct period *period, uint64_t for_ns)
 {
-    bool large = period->varying[1].ends > VARYING_FEWEST;
-    const struct varying *varying = &period->varying[large];
-    const struct mark *sum = &varying->sum;
-    bool ends = varying->last_ns == mark_at(period, period->count - 1)->at_ns;
-    if (!ends || for_ns < LASTING_NS || varying->ends <= VARYING_FEWEST)
-        return false;
-    /* More of the larger inputs may come. */
-    if (!large && period->varying[1].ends > 1 && for_ns < VARYING_LONGEST_NS)
-        return false;
-    unsigned count = varying->ends - 1, marks = mean_of(varying->marks, count);
-    const struct mark mean = {
-        .at_ns = (varying->last_ns - varying->first_ns) / count,
+    const struct varying *any = &period->varying[0], *large = &period->varying[1];
+    const struct varying *largest = &period->varying[2];
+    bool waits = for_ns < VARYING_LONGEST_NS;
+    /* A request may have several inputs, each for a part of its work. */
+    if (largest->between > 0 && !largest->uneven && (largest->ends >= VARYING_LARGEST || waits))
+        return largest->ends >= VARYING_LARGEST ? largest : NULL;
+    if (large->ends > VARYING_FEWEST)
+        return large;
+    return large->ends > 1 && waits ? NULL : any;
+}
+
+/* The mean, of the sum of N iterations. */
+static struct mark mean_iteration(const struct mark *sum, unsigned count)
+{
+    return (struct mark){
+        .at_ns = sum->at_ns / count,
         .bytes_in = sum->bytes_in / count,
         .bytes_out = sum->bytes_out / count,
         .launches = mean_of(sum->launches, count),
@@ -275,14 +312,88 @@ static bool find_varying(struct period *period, uint64_t for_ns)
         .copies_in = mean_of(sum->copies_in, count),
         .copies_out = mean_of(sum->copies_out, count),
     };
+}
+
+/* From now on iterations vary, and each ends with such an input. */
+static void vary(struct period *period, const struct mark *mean, unsigned marks, double match,
+                 uint64_t least_input)
+{
+    period->mean = *mean;
+    period->match = match;
+    period->least_input = least_input;
+    period->varies = true;
+    period->length = marks ? marks : 1;
+}
+
+static bool find_varying(struct period *period, const struct varying *varying, uint64_t for_ns)
+{
+    if (!varying)
+        return false;
+    bool ends = varying->last_ns == mark_at(period, period->count - 1)->at_ns;
+    if (!ends || for_ns < LASTING_NS || varying->ends <= VARYING_FEWEST)
+        return false;
+    unsigned count = varying->ends - 1, marks = mean_of(varying->marks, count);
+    struct mark sum = varying->sum;
+    sum.at_ns = varying->last_ns - varying->first_ns;
+    const struct mark mean = mean_iteration(&sum, count);
     bool unlike = 2 * varying->alike < count;
     if (for_ns < VARYING_NS && !(unlike && is_known(period, &mean, marks)))
         return false;
-    period->mean = mean;
-    period->match = (double)varying->alike / count;
-    period->least_input = large ? FEW_BYTES + 1 : 0;
-    period->varies = true;
-    period->length = marks;
+    vary(period, &mean, marks, (double)varying->alike / count, varying->least);
+    return true;
+}
+
+/* What is between the largest inputs of the last periods, as many as show something. */
+struct inner {
+    unsigned periods, marks;
+    uint64_t largest;       /* input, bytes; the others have more than half of them */
+    unsigned inputs, alike; /* and those of them whose work is like that of the one before */
+    struct mark usual;      /* such a work */
+};
+
+static struct inner look_within(const struct period *period, unsigned length)
+{
+    unsigned known = period->count < PERIOD_MARKS ? (unsigned)period->count : PERIOD_MARKS;
+    struct inner inner = {.periods = 1, .marks = length};
+    struct mark work = {0}, last = {0};
+    for (; inner.marks < MARKS && inner.marks + 2 * length <= known; inner.periods++)
+        inner.marks += length;
+    for (unsigned i = 1; i <= inner.marks; i++) {
+        uint64_t bytes = mark_at(period, period->count - i)->bytes_in;
+        inner.largest = bytes > inner.largest ? bytes : inner.largest;
+    }
+    /* From a period before them on, so that the work before their first input is whole. */
+    for (unsigned i = inner.marks + length; i >= 1; i--) {
+        const struct mark *mark = mark_at(period, period->count - i);
+        mark_add(&work, mark);
+        if (!has_input(mark, inner.largest / 2 + 1))
+            continue;
+        if (i <= inner.marks && are_alike(&work, &last)) {
+            inner.alike++;
+            inner.usual = work;
+        }
+        inner.inputs += i <= inner.marks;
+        last = work;
+        work = (struct mark){0};
+    }
+    return inner;
+}
+
+/* Whether what seems to be the period is several iterations, each with an input as large as those
+ * of the others and the same work, while some have a wait more, or a result: a training that
+ * reports its loss now and then, for example. Then they vary, and each of these inputs ends one. */
+static bool find_inner(struct period *period, unsigned length)
+{
+    const struct inner inner = look_within(period, length);
+    const struct mark sum = iteration_of(period, inner.marks, 0);
+    if (inner.largest <= FEW_BYTES || inner.inputs <= inner.periods ||
+        INNER_ALIKE * inner.alike < inner.inputs ||
+        !near(sum.launches, (uint64_t)inner.inputs * inner.usual.launches, 0) ||
+        !near(sum.graphs, (uint64_t)inner.inputs * inner.usual.graphs, 0))
+        return false;
+    const struct mark mean = mean_iteration(&sum, inner.inputs);
+    vary(period, &mean, mean_of(inner.marks, inner.inputs), (double)inner.alike / inner.inputs,
+         inner.largest / 2 + 1);
     return true;
 }
 
@@ -324,7 +435,8 @@ static bool find(struct period *period)
     unsigned length = period->candidate;
     uint64_t for_ns = now_ns - period->begun_ns;
     /* Of what seems to be a period for a while, again and again, none may last. */
-    if ((!length || for_ns > VARYING_LONGEST_NS) && find_varying(period, for_ns))
+    if ((!length || for_ns > VARYING_LONGEST_NS) &&
+        find_varying(period, choose_inputs(period, for_ns), for_ns))
         return true;
     if (!length || period->lasted_ns < lasting(period) || !is_steady(period, length))
         return false;
@@ -333,7 +445,9 @@ static bool find(struct period *period)
     if (shortest && shortest < length)
         length = shortest;
     if (differs_in_sizes(period, length))
-        return find_varying(period, for_ns);
+        return find_varying(period, &period->varying[1], for_ns);
+    if (find_inner(period, length))
+        return true;
     period->length = length;
     period->boundary = find_boundary(period);
     period->unlike = period->looked_at = 0;
@@ -380,8 +494,10 @@ enum period_state period_add(struct period *period, const struct mark *mark, boo
     }
     if (period->length)
         return go_on(period);
-    add_varying(&period->varying[0], mark, 0);
-    add_varying(&period->varying[1], mark, FEW_BYTES + 1);
+    period->varying[1].least = FEW_BYTES + 1;
+    add_varying(&period->varying[0], mark);
+    add_varying(&period->varying[1], mark);
+    add_largest(&period->varying[2], mark);
     if (!find(period))
         return PERIOD_UNKNOWN;
     if (period->varies)

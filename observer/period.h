@@ -45,10 +45,13 @@ enum period_state {
 /* Where nothing repeats for long, as with requests of different lengths, iterations vary: one ends
  * with the first mark after an input. What is seen of them until then: */
 struct varying {
+    uint64_t least;              /* bytes of an input that ends one */
     uint64_t first_ns, last_ns;  /* when one ended */
     struct mark sum;             /* of those between */
     struct mark iteration, last; /* so far, and the one before */
     unsigned marks, ends, alike; /* marks in `sum`, and iterations that are like the one before */
+    unsigned others, between;    /* smaller inputs so far, and in the one before */
+    bool uneven;                 /* their number has changed */
 };
 
 struct period {
@@ -57,15 +60,16 @@ struct period {
     unsigned length;                 /* marks in an iteration; 0: unknown */
     bool varies;                     /* from one iteration to the next; `length` is the mean */
     uint64_t least_input;            /* bytes, in the mark that ends one that varies */
-    struct varying varying[2];       /* any input ends one, or one of more than a few numbers */
-    unsigned known_calls;            /* of an iteration, with its marks; 0: unknown */
-    uint64_t begun_ns;               /* when the first mark was */
-    struct mark mean;                /* of iterations that vary */
-    unsigned candidate;              /* a length that seems to be it */
-    uint64_t lasted_ns;              /* how long it has seemed so */
-    struct mark first;               /* what an iteration of it had then */
-    uint64_t boundary;               /* number of the mark that ends the current iteration */
-    unsigned unlike, looked_at;      /* marks since it was found */
+    /* Any input ends one, one of more than a few numbers, or one of the largest. */
+    struct varying varying[3];
+    unsigned known_calls;       /* of an iteration, with its marks; 0: unknown */
+    uint64_t begun_ns;          /* when the first mark was */
+    struct mark mean;           /* of iterations that vary */
+    unsigned candidate;         /* a length that seems to be it */
+    uint64_t lasted_ns;         /* how long it has seemed so */
+    struct mark first;          /* what an iteration of it had then */
+    uint64_t boundary;          /* number of the mark that ends the current iteration */
+    unsigned unlike, looked_at; /* marks since it was found */
     double match; /* share of the marks, or of iterations that vary, like those a period before */
 };
 
@@ -75,8 +79,8 @@ void period_begin(struct period *period, unsigned known_calls);
 /* Every mark is an iteration if `every` is set. */
 enum period_state period_add(struct period *period, const struct mark *mark, bool every);
 
-/* What an iteration has, from the last one, or the mean of those that vary; at_ns is its duration.
- * Known periods only. */
+/* What an iteration has: one of the last that is like the one before it, or the mean of those that
+ * vary; at_ns is its duration. Known periods only. */
 struct mark period_iteration(const struct period *period);
 
 /* How long iterations take on average: of known periods, those that are remembered. */

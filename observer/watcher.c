@@ -440,8 +440,10 @@ static void count(struct watcher *watcher, const struct call *call)
         watcher->begun_ns = watcher->wait_ns = clock_now_ns();
     if (watchers.tick.kind == TICK_AUTO)
         look_for_waits(watcher, kind);
-    if (!watcher->period.length && gets_ready(watcher, kind))
+    if (!watcher->period.length && gets_ready(watcher, kind)) {
         period_begin(&watcher->period, watchers.known_calls);
+        *since = (struct mark){0};
+    }
     since->launches += kind == CALL_LAUNCH;
     since->graphs += kind == CALL_GRAPH;
     if (launches) {

@@ -159,7 +159,7 @@ def compiled(rate):
 
 
 def training(rate):
-    """Ten steps for each look at the loss, with processes that load the data."""
+    """Steps with a look at the loss each ten, with processes that load the data."""
     import torch
     from torch.utils.data import DataLoader, TensorDataset
     data = DataLoader(TensorDataset(torch.randn(8192, 256), torch.randint(0, 10, (8192,))),
@@ -177,7 +177,51 @@ def training(rate):
             steps += 1
             if steps % 10 == 0:
                 loss.item()
-                rate.tick()
+            rate.tick()
+
+
+def scaled(rate):
+    """The same in half precision: a step also waits for whether its gradients are finite."""
+    import torch
+    model = layers(torch, 1024).float()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+    scaler = torch.amp.GradScaler("cuda")
+    steps = 0
+
+    def step():
+        nonlocal steps
+        x, y = torch.randn(256, 1024).cuda(), torch.randint(0, 10, (256,)).cuda()
+        optimizer.zero_grad(set_to_none=True)
+        with torch.autocast("cuda", dtype=torch.float16):
+            loss = torch.nn.functional.cross_entropy(model(x), y)
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        steps += 1
+        if steps % 10 == 0:
+            loss.item()
+
+    forever(rate, step)
+
+
+def speech(rate):
+    """A recording for an encoder, and the first word for a decoder, which gives any number."""
+    import torch
+    encode = torch.nn.TransformerEncoderLayer(512, 8, batch_first=True).cuda().half().eval()
+    decode = torch.nn.TransformerDecoderLayer(512, 8, batch_first=True).cuda().half().eval()
+
+    def answer():
+        heard = torch.randn(1, 300, 512).half().cuda()
+        for _ in range(4):
+            heard = encode(heard)
+        words = torch.zeros(1, 1, 512).half().cuda()
+        for _ in range(random.randint(10, 20)):
+            word = decode(words, heard)[:, -1:]
+            word[0, 0, 0].item()
+            words = torch.cat([words, word], 1)
+
+    with torch.no_grad():
+        forever(rate, answer)
 
 
 def images(rate):
@@ -354,7 +398,7 @@ def layers(torch, width):
 def main():
     programs = {function.__name__: function for function in (
         jax_batches, jax_texts, cupy_spectra, texts, batches, pool, stages, compiled, training,
-        images, pipeline, tokens, copies, engine, sizes, epochs)}
+        scaled, speech, images, pipeline, tokens, copies, engine, sizes, epochs)}
     programs[sys.argv[1]](Rate(sys.argv[2]))
 
 

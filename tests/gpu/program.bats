@@ -78,6 +78,8 @@ counts_as() {
 @test "a thread that launches, and another one that waits" { counts_as stages torch; }
 @test "a model of torch.compile" { counts_as compiled torch; }
 @test "training, which looks at the loss each ten steps" { counts_as training torch; }
+@test "training whose steps wait twice, which looks at the loss each ten steps" { counts_as scaled torch; }
+@test "a request with two inputs, of which one is for any number of words" { counts_as speech torch; }
 @test "a diffusion model, which does not wait between its steps" { counts_as images torch; }
 @test "three streams, of which one is waited for much later" { counts_as pipeline torch; }
 @test "a graph for each number of texts at work" { counts_as tokens torch; }

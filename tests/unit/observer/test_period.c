@@ -383,6 +383,81 @@ static void test_stages_of_a_request(void **state)
     assert_true(boundaries > 1000);
 }
 
+/* A step of training waits for its batch, and for whether its gradients are finite; each tenth
+ * step looks at the loss as well. The wait for the next batch has nothing to wait for then. */
+static unsigned train(unsigned steps, unsigned looks_each)
+{
+    unsigned boundaries = 0;
+    bool looked = false;
+    for (unsigned i = 1; i <= steps; i++) {
+        if (!looked)
+            boundaries += wait_for(15, 1 << 20, 0, 1000000) == PERIOD_BOUNDARY;
+        boundaries += wait_for(60, (looked ? 1 << 20 : 0) + 2048, 4, 2000000) == PERIOD_BOUNDARY;
+        looked = i % looks_each == 0;
+        if (looked)
+            boundaries += wait_for(15, 0, 4, 1000000) == PERIOD_BOUNDARY;
+    }
+    return boundaries;
+}
+
+static void test_a_report_now_and_then(void **state)
+{
+    (void)state;
+    for (unsigned each = 5; each <= 40; each += 5) {
+        set_up(state);
+        train(2000, each);
+        assert_in_range(train(200, each), 198, 202);
+        struct mark iteration = period_iteration(&period);
+        assert_in_range(iteration.launches, 73, 77);
+        assert_int_equal(period.length, 2);
+    }
+}
+
+/* A prompt and its words are no iterations of their own, whatever inputs words have. */
+static void test_words_with_inputs(void **state)
+{
+    (void)state;
+    unsigned boundaries = 0;
+    for (int i = 0; i < 400; i++)
+        for (int word = 0; word < 13; word++)
+            boundaries +=
+                wait_for(word ? 40 : 400, word ? 512 : 768, 8, 1000000) == PERIOD_BOUNDARY;
+    assert_int_equal(period.length, 13);
+    assert_in_range(boundaries, 200, 390);
+}
+
+/* A picture for the encoder, and the first word for the decoder, which then gives any number. */
+static void test_two_inputs_of_a_request(void **state)
+{
+    uint32_t random = 11;
+    unsigned boundaries = 0, requests = 0;
+    (void)state;
+    /* A start has larger ones. */
+    wait_for(1, 1 << 28, 0, 100000000);
+    for (int i = 0; i < 800; i++) {
+        requests += period.varies;
+        boundaries += wait_for(60, 300000, 0, 1000000) == PERIOD_BOUNDARY;
+        boundaries += wait_for(40, 1024, 0, 1000000) == PERIOD_BOUNDARY;
+        for (uint32_t word = 0, words = 10 + draw(&random, 11); word < words; word++)
+            boundaries += wait_for(40, 0, 2, 1000000) == PERIOD_BOUNDARY;
+    }
+    assert_true(period.varies && requests > 400);
+    assert_in_range(boundaries, requests, requests + 1);
+    assert_in_range(period.length, 15, 19);
+}
+
+/* What is reported is not the odd iteration, even where that was the last. */
+static void test_the_usual_iteration(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 33 * 100; i++) {
+        bool updates = i % 33 == 32;
+        wait_for(updates ? 108 : 4, updates ? 270000 : 4096, updates ? 4 : 128, 1000000);
+    }
+    assert_int_equal(period.length, 1);
+    assert_int_equal(period_iteration(&period).launches, 4);
+}
+
 static void test_every_mark(void **state)
 {
     const struct mark mark = {.launches = 1};
@@ -419,6 +494,10 @@ int main(void)
         cmocka_unit_test_setup(test_inputs_of_any_length, set_up),
         cmocka_unit_test_setup(test_inputs_of_several_sizes_in_turn, set_up),
         cmocka_unit_test_setup(test_stages_of_a_request, set_up),
+        cmocka_unit_test_setup(test_a_report_now_and_then, set_up),
+        cmocka_unit_test_setup(test_words_with_inputs, set_up),
+        cmocka_unit_test_setup(test_two_inputs_of_a_request, set_up),
+        cmocka_unit_test_setup(test_the_usual_iteration, set_up),
         cmocka_unit_test_setup(test_every_mark, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
