@@ -190,9 +190,7 @@ static enum status find(struct session *session, struct point *points, size_t co
     enum status status = take_known(points, count, lengths, &asked);
     if (status != STATUS_OK || asked.count == 0)
         return status;
-    status = daemons_set(session->daemons, 0, false);
-    if (status == STATUS_OK)
-        status = ask(session, 0, &asked, timeout_ns, &answer);
+    status = ask(session, 0, &asked, timeout_ns, &answer);
     if (status == STATUS_OK)
         status = add_found(&asked, &answer, lengths);
     if (status == STATUS_OK)
@@ -284,9 +282,7 @@ static enum status measure_others(struct session *session, const struct point *p
         status = gather_unmeasured(points, count, lengths, gpu, &asked);
         if (status != STATUS_OK || asked.count == 0)
             continue;
-        status = daemons_set(session->daemons, 0, false);
-        if (status == STATUS_OK)
-            status = ask(session, gpu, &asked, timeout_ns, &answer);
+        status = ask(session, gpu, &asked, timeout_ns, &answer);
         if (status == STATUS_OK)
             status = add_other(&asked, &answer, gpu, notify, lengths);
     }

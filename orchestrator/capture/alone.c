@@ -4,8 +4,8 @@
 
 #include "orchestrator/trace/run.h"
 
-/* Of the CPUs, those that an iteration is measured on one after the other. */
-#define PARTS 3
+/* Of the CPUs, those that an iteration is measured on one after the other, in short windows. */
+#define PARTS 8
 /* A workload that was held up for less is measured on no others. */
 #define HELD_UP_REL 0.02
 
@@ -49,17 +49,19 @@ static enum status run_window(struct capture *capture, const struct point *point
 static enum status run_on_parts(struct capture *capture, const struct point *point, unsigned parts,
                                 struct crew *crew, double *fastest_ns)
 {
-    struct round_limits limits = capture->limits;
+    struct point brief = *point;
+    struct round_limits limits;
     struct round_result result;
     bool settled = false;
     enum status status = STATUS_OK;
+    capture_shorten(capture, *fastest_ns, &brief, &limits);
     limits.cpu_parts = parts;
     for (unsigned i = 0; i < parts && status == STATUS_OK && !settled; i++) {
-        if (!crew_is_fit(crew, &capture->session, point))
+        if (!crew_is_fit(crew, &capture->session, &brief))
             break;
         limits.cpu_part = i;
-        status =
-            run_window(capture, point, &limits, crew, i + 1 < parts, &result, fastest_ns, &settled);
+        status = run_window(capture, &brief, &limits, crew, i + 1 < parts, &result, fastest_ns,
+                            &settled);
         round_result_release(&result);
     }
     return status;

@@ -84,47 +84,11 @@ static enum status run_plain(struct capture *capture)
     return status;
 }
 
-/* The least of the processes' medians. */
-static double fastest_ns(const struct round_result *result, unsigned processes)
-{
-    double least_us = (double)INFINITY;
-    for (unsigned i = 0; i < processes; i++)
-        if (result->workers[i].p50_us > 0.0)
-            least_us = fmin(least_us, result->workers[i].p50_us);
-    return least_us * 1e3;
-}
-
-/* Of iterations that vary, the fastest window or process may only have had shorter ones. */
+/* Of iterations that vary, the fastest window may only have had shorter ones. */
 static void take_level(struct capture *capture)
 {
     if (capture->alike == capture->iterations)
         capture->program_ns = fmin(capture->program_ns, capture->fastest_ns);
-}
-
-/* The program once more, in several processes over MPS: how much they leave of the GPU to each
- * other is in no trace. Without that the recording goes on, and the notice has the reason. */
-static enum status run_crowd(struct capture *capture)
-{
-    struct round_result result = {0};
-    enum status status = STATUS_OK;
-    if (capture->crowd)
-        status = capture_measure_crowd(capture, &capture->plan.points[1], &result);
-    if (status != STATUS_OK && status != STATUS_INTERRUPTED) {
-        char notice[1024];
-        snprintf(
-            notice, sizeof notice,
-            "warning: with %u process%s over MPS the program could not be measured, so what it "
-            "does beside others is not in the workload: %s",
-            capture->crowd, capture->crowd == 1 ? "" : "es", status_text());
-        report_notice(notice);
-        capture->crowd = 0;
-        status = STATUS_OK;
-    } else if (status == STATUS_OK && capture->crowd) {
-        capture->program_crowd_ips = result.throughput_ips;
-        capture->fastest_ns = fmin(capture->fastest_ns, fastest_ns(&result, capture->crowd));
-    }
-    round_result_release(&result);
-    return status;
 }
 
 /* From the end of an iteration to the begin of the next: the shortest, which nothing held up. */
@@ -217,7 +181,7 @@ static void print_crowd(const struct capture *capture)
            : capture->share.cached       ? ", with bound=cache and "
                                          : ", with ",
            capture_has_kernels(capture) ? capture_blocks(capture, blocks) : "");
-    if (fabs(off) <= CAPTURE_ALIKE_REL)
+    if (capture_crowd_is_alike(capture))
         return;
     snprintf(notice, sizeof notice,
              "warning: beside others the workload does %s than the program, whatever its kernels "
@@ -248,11 +212,10 @@ static int run(struct capture *capture)
     if (status == STATUS_OK)
         status = run_plain(capture);
     if (status == STATUS_OK)
-        status = run_crowd(capture);
-    if (status == STATUS_OK)
         status = run_traced(capture);
     if (status == STATUS_OK)
         status = capture_replay(capture);
+    status = capture_end_crowd(capture, status);
     if (status == STATUS_OK)
         status = capture_write(capture, options_text(capture->options, OPTION_OUTPUT));
     if (status == STATUS_OK)
@@ -268,6 +231,7 @@ int capture_command(const struct invocation *invocation)
                               .job = &job,
                               .lengths = json_array(),
                               .buffer = TRACE_BUFFER_EMPTY,
+                              .beside = CREW_EMPTY,
                               .share.scale = 1.0};
     const struct session_request request = {.device = options_text(capture.options, OPTION_DEVICE)};
     int result = EXIT_BAD_SETUP;

@@ -3,26 +3,13 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "orchestrator/trace/run.h"
-
-/* How often the workload is measured with the crowd, and how near is near enough: starts of one
- * program differ by as much. */
+/* How many numbers of blocks are tried, if the host keeps the GPU waiting and they hardly matter,
+ * and else, how often each is measured beside the program, and how near is near enough: starts of
+ * one program differ by as much. */
+#define TRIES_HOST_BOUND 3
 #define TRIES 8
+#define PAIRS 4
 #define NEAR_REL 0.05
-
-enum status capture_measure_crowd(struct capture *capture, const struct point *point,
-                                  struct round_result *out)
-{
-    struct point crowd = *point;
-    crowd.work.warmup_ns = capture->plan.points[0].work.warmup_ns;
-    capture_announce(capture,
-                     point_is_program(point) ? "measuring the program" : "measuring the workload",
-                     capture->crowd);
-    enum status status = trace_run(&capture->session, &crowd, &capture->limits, out);
-    if (status == STATUS_OK && !(out->throughput_ips > 0.0))
-        return status_set(STATUS_WORKER, "no iteration ended in the window");
-    return status;
-}
 
 /* Blocks with which one kernel leaves no room on the GPU. */
 static double full_blocks(const struct capture *capture, const struct workload_step *step)
@@ -76,18 +63,17 @@ static enum status measure(void *data, struct share *share)
     struct fitting *fitting = data;
     struct capture *capture = fitting->capture;
     struct replay replay;
-    struct round_result result = {0};
     capture->workload = fitting->own;
     change(capture, share, &capture->workload.workload);
     enum status status = replay_prepare(capture, &replay);
     if (status == STATUS_OK)
-        status = capture_measure_crowd(capture, &replay.plan.points[1], &result);
+        status = capture_compare_crowd(capture, &replay.plan.points[1], PAIRS);
     if (status == STATUS_OK) {
-        share->ratio = result.throughput_ips / capture->program_crowd_ips;
+        share->ratio = capture->replay_crowd_ips / capture->program_crowd_ips;
+        share->error = capture->crowd_error;
         if (share->scale == 1.0 && !share->cached)
             fitting->own_off = fmin(fitting->own_off, fabs(log(share->ratio)));
     }
-    round_result_release(&result);
     replay_release(&replay);
     return status;
 }
@@ -96,8 +82,10 @@ enum status capture_fit_crowd(struct capture *capture)
 {
     struct fitting fitting = {
         .capture = capture, .own = capture->workload, .own_off = (double)INFINITY};
-    struct share_search search = {
-        .near_rel = NEAR_REL, .tries = TRIES, .measure = measure, .data = &fitting};
+    struct share_search search = {.near_rel = NEAR_REL,
+                                  .tries = capture->host_bound ? TRIES_HOST_BOUND : TRIES,
+                                  .measure = measure,
+                                  .data = &fitting};
     struct share own = {.scale = 1.0}, found = own;
     find_bounds(capture, &search);
     enum status status = share_find(&search, &found);

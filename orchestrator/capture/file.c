@@ -66,7 +66,7 @@ static void put_crowd(FILE *out, const struct capture *capture)
         fprintf(
             out, "# Its kernels have %s and %s,\n# %s.\n", capture_blocks(capture, blocks),
             capture->share.cached ? "wait for the cache" : "compute",
-            fabs(off) <= CAPTURE_ALIKE_REL
+            capture_crowd_is_alike(capture)
                 ? "so that they leave as much of the GPU to that many processes as the program's do"
                 : "and no other number of blocks, and neither kind of kernel, came nearer to the\n"
                   "# program: the difference may be on the host");

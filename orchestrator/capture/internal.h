@@ -1,8 +1,8 @@
 /*
- * Shared by the files of the record command: running the program (capture.c), measuring what was
- * made of it (replay.c), alone (alone.c) and beside others (crowd.c), what both need before
- * (prepare.c), and writing the job file (file.c). How both change the workload is in fit.c and
- * share.c.
+ * Shared by the files of the record command: running the program (capture.c), making a workload of
+ * it that does as much alone (replay.c) and with others (crowd.c), measuring one process (alone.c)
+ * and two crowds beside each other (beside.c), what all need before (prepare.c), and writing the
+ * job file (file.c). How replay.c and crowd.c change the workload is in fit.c and share.c.
  */
 #pragma once
 
@@ -27,7 +27,7 @@ struct capture {
     struct session session;
     size_t iterations, alike; /* recorded, and those of them that do the same */
     double program_ns;   /* of an iteration without tracing, to the begin of the next: median */
-    double fastest_ns;   /* the same in the fastest window, or process of the crowd */
+    double fastest_ns;   /* the same in the fastest window */
     double turns_per_ns; /* of host work, on a CPU with nothing beside it: the most that was seen */
     double sleeps;       /* in it, of the threads that report iterations */
     double cpu_share;    /* of the time, in which these used a CPU, or could have */
@@ -38,8 +38,10 @@ struct capture {
     struct timeline timeline; /* has the names of kernels */
     struct captured_iteration iteration;
     struct captured_workload workload;
-    double replay_ns; /* of an iteration of the workload: see capture_measure_alone() */
+    double replay_ns;   /* of an iteration of the workload: see capture_measure_alone() */
+    struct crew beside; /* the program's crowd, parked between its windows */
     double program_crowd_ips, replay_crowd_ips; /* of all processes; 0: not measured */
+    double crowd_error;                         /* of their ratio, as a share: the standard error */
     struct share share; /* what its kernels leave of the GPU to those of other processes */
 };
 
@@ -49,6 +51,12 @@ const char *capture_layouts(unsigned crowd, char out[CAPTURE_LAYOUTS_TEXT]);
 
 /* Reports what comes next, unless --quiet: "measuring the program in 8 processes over MPS". */
 void capture_announce(const struct capture *capture, const char *what, unsigned processes);
+
+/* A short window of processes that are at work already, for iterations that take so long: what one
+ * after the other is measured in short windows has CPUs of one level. Sets limits, and shortens the
+ * point's warm-up. */
+void capture_shorten(const struct capture *capture, double iteration_ns, struct point *point,
+                     struct round_limits *limits);
 
 /* A job of the workload as it is now, alone and with the crowd, with the work of its kernels. */
 struct replay {
@@ -69,12 +77,26 @@ void replay_release(struct replay *replay);
 enum status capture_measure_alone(struct capture *capture, const struct point *point,
                                   struct round_result *out, double *fastest_ns);
 
-/* Of all processes of a plan's crowd together. Statuses as of trace_run(). */
-enum status capture_measure_crowd(struct capture *capture, const struct point *point,
-                                  struct round_result *out);
+/* The program in a crowd, whose processes stay, parked, for capture_compare_crowd(). Sets
+ * program_crowd_ips. Statuses as of trace_run(). */
+enum status capture_start_crowd(struct capture *capture);
+
+/* Ends them, after a step that ended with `status`, as crew_dismiss_after(). In every case. */
+enum status capture_end_crowd(struct capture *capture, enum status status);
+
+/*
+ * The workload's point in a crowd, by turns with the program in its own: virtual CPUs change their
+ * level for seconds, and both are to have the same. `pairs` windows of each at most, fewer if they
+ * agree. Sets replay_crowd_ips, by how much more it does on average, and program_crowd_ips of
+ * the same windows; of what was measured before, where the program's processes have ended. Statuses
+ * as of trace_run().
+ */
+#define CAPTURE_PAIRS_MOST 8
+enum status capture_compare_crowd(struct capture *capture, const struct point *workload,
+                                  unsigned pairs);
 
 /* Finds the number of blocks with which the workload, as it is now, does as much with the crowd as
- * the program did, and what kernels must be bound by. Sets share, and the workload's kernels. */
+ * the program does, and what kernels must be bound by. Sets share, and the workload's kernels. */
 enum status capture_fit_crowd(struct capture *capture);
 
 /* Makes the workload of the iteration, and measures it. Kernels that are shorter than one of a
@@ -107,3 +129,6 @@ double capture_difference(const struct capture *capture);
 
 /* By how much the replay's throughput with the crowd is more than the program's; NAN without. */
 double capture_crowd_difference(const struct capture *capture);
+
+/* Whether that may be no more than CAPTURE_ALIKE_REL, for all that was measured. */
+bool capture_crowd_is_alike(const struct capture *capture);

@@ -1,9 +1,9 @@
 # Implements 'mpsweep record': what an iteration of any program does, as a described workload.
 noinst_LIBRARIES += orchestrator/capture/libcapture.a
 orchestrator_capture_libcapture_a_SOURCES = \
-    orchestrator/capture/alone.c orchestrator/capture/capture.c orchestrator/capture/capture.h \
-    orchestrator/capture/crowd.c orchestrator/capture/describe.c orchestrator/capture/describe.h \
-    orchestrator/capture/file.c \
+    orchestrator/capture/alone.c orchestrator/capture/beside.c orchestrator/capture/capture.c \
+    orchestrator/capture/capture.h orchestrator/capture/crowd.c \
+    orchestrator/capture/describe.c orchestrator/capture/describe.h orchestrator/capture/file.c \
     orchestrator/capture/fit.c orchestrator/capture/fit.h \
     orchestrator/capture/fold.c orchestrator/capture/fold.h orchestrator/capture/internal.h \
     orchestrator/capture/iteration.c orchestrator/capture/iteration.h \

@@ -1,10 +1,16 @@
 #include "orchestrator/capture/internal.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "orchestrator/campaign/campaign.h"
 #include "orchestrator/console/report.h"
+
+/* A short window, at least, and its warm-up. */
+#define SHORT_NS (NS_PER_S / 5)
+#define SHORT_WARMUP_NS (NS_PER_S / 10)
+#define SHORT_ITERATIONS 10
 
 void capture_announce(const struct capture *capture, const char *what, unsigned processes)
 {
@@ -16,6 +22,17 @@ void capture_announce(const struct capture *capture, const char *what, unsigned 
     else
         snprintf(text, sizeof text, "%s alone", what);
     report_notice(text);
+}
+
+void capture_shorten(const struct capture *capture, double iteration_ns, struct point *point,
+                     struct round_limits *limits)
+{
+    double least_ns = fmax(SHORT_NS, SHORT_ITERATIONS * iteration_ns);
+    *limits = capture->limits;
+    limits->fits_program = false;
+    limits->duration_ns = (uint64_t)fmin(least_ns, (double)limits->max_duration_ns);
+    if (point->work.warmup_ns > SHORT_WARMUP_NS)
+        point->work.warmup_ns = SHORT_WARMUP_NS;
 }
 
 const char *capture_layouts(unsigned crowd, char out[CAPTURE_LAYOUTS_TEXT])

@@ -1,11 +1,13 @@
 #include "orchestrator/capture/internal.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/clock.h"
 #include "common/host_work.h"
 #include "orchestrator/capture/fit.h"
+#include "orchestrator/console/report.h"
 #include "orchestrator/trace/run.h"
 
 /* What is found to be too short for a kernel of a given duration, at first, and where the search
@@ -161,16 +163,13 @@ static enum status fit(struct capture *capture)
     return status;
 }
 
+/* How much it does in the end, and not in the luckiest of several measurements. */
 static enum status measure_crowd(struct capture *capture)
 {
     struct replay replay;
-    struct round_result result = {0};
     enum status status = replay_prepare(capture, &replay);
     if (status == STATUS_OK)
-        status = capture_measure_crowd(capture, &replay.plan.points[1], &result);
-    if (status == STATUS_OK)
-        capture->replay_crowd_ips = result.throughput_ips;
-    round_result_release(&result);
+        status = capture_compare_crowd(capture, &replay.plan.points[1], CAPTURE_PAIRS_MOST);
     replay_release(&replay);
     return status;
 }
@@ -187,16 +186,44 @@ static enum status translate_and_measure(struct capture *capture)
     return status == STATUS_OK ? measure_workload(capture, &before) : status;
 }
 
-/* Other blocks may have made an iteration alone a little longer, or shorter. */
-static enum status fit_both(struct capture *capture)
+/* The program in several processes over MPS: how much they leave of the GPU to each other is in no
+ * trace. Without that the recording goes on, and the notice has the reason. */
+static enum status start_crowd(struct capture *capture)
 {
-    enum status status = capture_fit_crowd(capture);
+    enum status status = capture_start_crowd(capture);
+    if (status == STATUS_OK || status == STATUS_INTERRUPTED)
+        return status;
+    char notice[1024];
+    snprintf(notice, sizeof notice,
+             "warning: with %u process%s over MPS the program could not be measured, so what it "
+             "does beside others is not in the workload: %s",
+             capture->crowd, capture->crowd == 1 ? "" : "es", status_text());
+    report_notice(notice);
+    capture->crowd = 0;
+    capture->replay_crowd_ips = 0.0;
+    return STATUS_OK;
+}
+
+/* Other blocks may have made an iteration alone a little longer, or shorter. Without MPS, as that
+ * is measured, its daemon does not run. */
+static enum status fit_again(struct capture *capture)
+{
     const struct workload found = capture->workload.workload;
+    enum status status = capture_end_crowd(capture, STATUS_OK);
     if (status == STATUS_OK)
         status = measure_workload(capture, &found);
     if (status == STATUS_OK)
         status = fit(capture);
-    return status == STATUS_OK ? measure_crowd(capture) : status;
+    return status == STATUS_OK ? start_crowd(capture) : status;
+}
+
+static enum status fit_both(struct capture *capture)
+{
+    const struct workload own = capture->workload.workload;
+    enum status status = capture_fit_crowd(capture);
+    if (status == STATUS_OK && memcmp(&own, &capture->workload.workload, sizeof own) != 0)
+        status = fit_again(capture);
+    return status == STATUS_OK && capture->crowd ? measure_crowd(capture) : status;
 }
 
 /* What tracing took is in the host's times: what the iteration was longer with it, but no more than
@@ -264,7 +291,9 @@ enum status capture_replay(struct capture *capture)
             status = translate_and_measure(capture);
         if (status == STATUS_OK)
             status = fit(capture);
-        if (status == STATUS_OK && capture->program_crowd_ips > 0.0)
+        if (status == STATUS_OK && capture->crowd && !capture->program_crowd_ips)
+            status = start_crowd(capture);
+        if (status == STATUS_OK && capture->crowd)
             status = fit_both(capture);
         if (status != STATUS_UNSUPPORTED || choice.least_kernel_ns >= SHORTEST_NS)
             return status;
@@ -282,4 +311,9 @@ double capture_crowd_difference(const struct capture *capture)
     return capture->replay_crowd_ips > 0
                ? capture->replay_crowd_ips / capture->program_crowd_ips - 1.0
                : (double)NAN;
+}
+
+bool capture_crowd_is_alike(const struct capture *capture)
+{
+    return fabs(capture_crowd_difference(capture)) <= CAPTURE_ALIKE_REL + capture->crowd_error;
 }

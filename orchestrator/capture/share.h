@@ -17,16 +17,17 @@
 struct share {
     bool cached;         /* kernels are bound by the cache; they compute otherwise */
     double scale, ratio; /* of blocks; what the workload does by what the program does */
+    double error;        /* of the ratio, as a share */
 };
 
-/* Sets the ratio of a workload with that scale and bound. STATUS_UNSUPPORTED: there is no such
- * workload here, nor one that is further from a scale of 1. */
+/* Sets the ratio of a workload with that scale and bound, and its error. STATUS_UNSUPPORTED: there
+ * is no such workload here, nor one that is further from a scale of 1. */
 typedef enum status (*share_measure)(void *data, struct share *share);
 
 struct share_search {
     double least, most; /* scales that change something: least <= 1 <= most */
     bool can_load;      /* there are kernels that the cache can bind */
-    double near_rel;    /* near enough: within this share of a ratio of 1 */
+    double near_rel;    /* near enough: within this share of a ratio of 1, and the error */
     unsigned tries;     /* measurements at most of either kind, at least 1 */
     share_measure measure;
     void *data;

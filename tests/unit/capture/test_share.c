@@ -14,7 +14,7 @@
  * power of them from `begins` on. Bound by the cache it does `loading` times as much as that; 0:
  * its kernels cannot be. */
 struct made {
-    double alone, power, begins, refused_from, loading;
+    double alone, power, begins, refused_from, loading, error;
     bool no_durations;
     unsigned measured;
 };
@@ -27,6 +27,7 @@ static enum status measure(void *data, struct share *share)
         return status_set(STATUS_UNSUPPORTED, "no such kernel");
     share->ratio = made->alone * pow(fmax(1.0, share->scale / made->begins), -made->power) *
                    (share->cached ? made->loading : 1.0);
+    share->error = made->error;
     return STATUS_OK;
 }
 
@@ -77,6 +78,21 @@ static void measures_once_where_it_is_near(void **state)
     struct share found = find(&made, STATUS_OK);
     assert_int_equal(made.measured, 1);
     assert_true(found.scale == 1.0 && found.ratio == 1.01);
+}
+
+/* Other blocks need a reason that the noise of the machine cannot be. */
+static void measures_once_where_it_may_be_near(void **state)
+{
+    (void)state;
+    struct made made = {.alone = 1.05,
+                        .power = 1.0,
+                        .begins = 1.0,
+                        .refused_from = (double)INFINITY,
+                        .error = 0.04};
+    assert_true(find(&made, STATUS_OK).scale == 1.0);
+    assert_int_equal(made.measured, 1);
+    made.error = 0.02;
+    assert_true(find(&made, STATUS_OK).scale > 1.0);
 }
 
 static void little_more_where_it_is_nearly_right(void **state)
@@ -144,6 +160,7 @@ int main(void)
         cmocka_unit_test(finds_more_blocks_from_where_they_matter),
         cmocka_unit_test(finds_fewer_blocks),
         cmocka_unit_test(measures_once_where_it_is_near),
+        cmocka_unit_test(measures_once_where_it_may_be_near),
         cmocka_unit_test(little_more_where_it_is_nearly_right),
         cmocka_unit_test(goes_as_far_as_there_are_kernels),
         cmocka_unit_test(kernels_that_wait_for_a_cache_come_nearer),

@@ -1,0 +1,109 @@
+#include "orchestrator/capture/internal.h"
+
+#include <math.h>
+
+#include "orchestrator/trace/run.h"
+
+/* Windows of each side are no more once the error of what they show is at most this share. */
+#define PAIRS_LEAST 2
+#define ERROR_REL 0.01
+
+/* One window of a crowd, of all its processes together, which stay parked if all goes well. */
+static enum status run_window(struct capture *capture, const struct point *point,
+                              const struct round_limits *limits, struct crew *crew, double *ips)
+{
+    const struct turn turn = {
+        .starts = crew->pool.count == 0, .keeps = true, .slots_most = point_slots(point)};
+    struct round_result result;
+    enum status status = round_run_on(&capture->session, point, limits, crew, &turn, &result);
+    status = trace_judge(status, &result);
+    *ips = status == STATUS_OK ? result.throughput_ips : 0.0;
+    round_result_release(&result);
+    if (status == STATUS_OK && !(*ips > 0.0))
+        return status_set(STATUS_WORKER, "no iteration ended in the window");
+    return status;
+}
+
+enum status capture_start_crowd(struct capture *capture)
+{
+    struct point point = capture->plan.points[1];
+    point.work.warmup_ns = capture->plan.points[0].work.warmup_ns;
+    capture_announce(capture, "measuring the program", capture->crowd);
+    return run_window(capture, &point, &capture->limits, &capture->beside,
+                      &capture->program_crowd_ips);
+}
+
+/* One window of each side. The program's processes may have ended by now: then what was measured
+ * before stands. */
+static enum status run_pair(struct capture *capture, const struct point *workload,
+                            struct crew *crew, double *program_ips, double *replay_ips)
+{
+    double iteration_ns = capture->crowd * (double)NS_PER_S / capture->program_crowd_ips;
+    struct point points[] = {*workload, capture->plan.points[1]};
+    struct round_limits limits;
+    points[0].work.warmup_ns = points[1].work.warmup_ns = capture->plan.points[0].work.warmup_ns;
+    enum status status = STATUS_OK;
+    *program_ips = capture->program_crowd_ips;
+    capture_shorten(capture, iteration_ns, &points[0], &limits);
+    status = run_window(capture, &points[0], &limits, crew, replay_ips);
+    if (status != STATUS_OK || !crew_is_fit(&capture->beside, &capture->session, &points[1]))
+        return status;
+    capture_shorten(capture, iteration_ns, &points[1], &limits);
+    status = run_window(capture, &points[1], &limits, &capture->beside, program_ips);
+    if (status != STATUS_WORKER)
+        return status;
+    *program_ips = capture->program_crowd_ips;
+    return STATUS_OK;
+}
+
+/* Of logarithms of ratios: their mean, and its standard error. */
+struct mean {
+    double sum, squares;
+    unsigned count;
+};
+
+static void add(struct mean *mean, double ratio)
+{
+    mean->sum += log(ratio);
+    mean->squares += log(ratio) * log(ratio);
+    mean->count++;
+}
+
+static double error_of(const struct mean *mean)
+{
+    double n = mean->count;
+    return n < PAIRS_LEAST
+               ? (double)INFINITY
+               : sqrt(fmax(0.0, mean->squares - mean->sum * mean->sum / n) / (n - 1.0) / n);
+}
+
+enum status capture_compare_crowd(struct capture *capture, const struct point *workload,
+                                  unsigned pairs)
+{
+    struct crew crew = CREW_EMPTY;
+    struct mean mean = {0};
+    double sum_ips = 0.0;
+    enum status status = STATUS_OK;
+    capture_announce(capture, "measuring the workload", capture->crowd);
+    while (mean.count < pairs && error_of(&mean) > ERROR_REL && status == STATUS_OK) {
+        double program_ips, replay_ips;
+        status = run_pair(capture, workload, &crew, &program_ips, &replay_ips);
+        if (status != STATUS_OK)
+            break;
+        add(&mean, replay_ips / program_ips);
+        sum_ips += program_ips;
+    }
+    status = crew_dismiss_after(&crew, &capture->session, capture->limits.timeout_ns, status);
+    if (status != STATUS_OK)
+        return status;
+    capture->program_crowd_ips = sum_ips / mean.count;
+    capture->replay_crowd_ips = capture->program_crowd_ips * exp(mean.sum / mean.count);
+    capture->crowd_error = error_of(&mean);
+    return STATUS_OK;
+}
+
+enum status capture_end_crowd(struct capture *capture, enum status status)
+{
+    return crew_dismiss_after(&capture->beside, &capture->session, capture->limits.timeout_ns,
+                              status);
+}
