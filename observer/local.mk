@@ -3,8 +3,9 @@
 pkglibexec_PROGRAMS += mpsweep-observer.so
 mpsweep_observer_so_SOURCES = \
     observer/calls.h observer/has_client.c observer/has_client.h \
-    observer/inject.c observer/interpose.c observer/nvtx.c observer/period.c \
-    observer/period.h observer/report.c observer/report.h observer/watcher.c observer/watcher.h \
+    observer/inject.c observer/inputs.c observer/inputs.h observer/interpose.c observer/nvtx.c \
+    observer/period.c observer/period.h observer/report.c observer/report.h \
+    observer/watcher.c observer/watcher.h \
     tracing/activities.c tracing/activities.h tracing/injected.c tracing/injected.h \
     device/cupti.c device/cupti.h device/library.c device/library.h wire/tick.c wire/tick.h \
     $(client_sources)
@@ -19,6 +20,6 @@ unit_tests += \
 tests_unit_observer_test_period_SOURCES = tests/unit/observer/test_period.c observer/period.c
 tests_unit_observer_test_tick_SOURCES = tests/unit/observer/test_tick.c wire/tick.c
 tests_unit_observer_test_watcher_SOURCES = \
-    tests/unit/observer/test_watcher.c observer/period.c observer/report.c \
+    tests/unit/observer/test_watcher.c observer/inputs.c observer/period.c observer/report.c \
     observer/watcher.c
 tests_unit_observer_test_watcher_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime

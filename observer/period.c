@@ -29,7 +29,8 @@
  * smaller ones between each two, this many (test_two_inputs_of_a_request). */
 #define VARYING_FEWEST 4
 #define VARYING_LARGEST 8
-/* After this many smaller inputs in a row the largest was one of a start. */
+/* After this many smaller inputs in a row the largest was one of a start, or inputs have become
+ * smaller (test_inputs_become_smaller). */
 #define VARYING_OTHERS 32
 /* Where there are larger inputs, one of at most this many bytes begins no iteration: it is a step's
  * position, or its last word (test_texts_of_any_length). */
@@ -37,9 +38,11 @@
 /* Marks with at least this many launches, and as many as each other, are the same work
  * (test_inputs_of_several_sizes_in_turn). */
 #define SAME_LAUNCHES 4
-/* Of iterations of the same work one in this many is like the one before it, at least
- * (test_a_report_now_and_then). */
+/* Of iterations of the same work one in this many is like the one before it, at least, and what
+ * there is beside them is no more than this share of the launches, and in each period a few numbers
+ * copied out (test_a_report_now_and_then, test_parts_of_a_request). */
 #define INNER_ALIKE 3
+#define INNER_BESIDE 20
 /* The last iteration that is like the one before is looked for among this many. */
 #define USUAL_AMONG 8
 /* This share of the marks must be like those a period before. */
@@ -250,7 +253,10 @@ static void add_varying(struct varying *varying, const struct mark *mark)
     mark_add(iteration, mark);
     varying->marks += varying->ends > 0;
     if (!has_input(mark, varying->least)) {
-        varying->others += has_input(mark, FEW_BYTES + 1);
+        bool other = has_input(mark, FEW_BYTES + 1);
+        varying->others += other;
+        varying->uneven |= other && varying->apart > 0;
+        varying->apart = other ? 0 : varying->apart + 1;
         return;
     }
     varying->last_ns = mark->at_ns;
@@ -262,7 +268,7 @@ static void add_varying(struct varying *varying, const struct mark *mark)
         varying->uneven |= varying->ends > 2 && varying->others != varying->between;
         varying->between = varying->others;
     }
-    varying->others = 0;
+    varying->others = varying->apart = 0;
     varying->last = *iteration;
     *iteration = (struct mark){0};
 }
@@ -292,8 +298,10 @@ static const struct varying *choose_inputs(const struct period *period, uint64_t
     const struct varying *any = &period->varying[0], *large = &period->varying[1];
     const struct varying *largest = &period->varying[2];
     bool waits = for_ns < VARYING_LONGEST_NS;
-    /* A request may have several inputs, each for a part of its work. */
-    if (largest->between > 0 && !largest->uneven && (largest->ends >= VARYING_LARGEST || waits))
+    /* A request may begin with several inputs, each for a part of its work, and go on without. */
+    bool begins = largest->between > 0 && !largest->uneven &&
+                  largest->marks > (largest->ends - 1) * (largest->between + 1);
+    if (begins && (largest->ends >= VARYING_LARGEST || waits))
         return largest->ends >= VARYING_LARGEST ? largest : NULL;
     if (large->ends > VARYING_FEWEST)
         return large;
@@ -386,10 +394,12 @@ static bool find_inner(struct period *period, unsigned length)
 {
     const struct inner inner = look_within(period, length);
     const struct mark sum = iteration_of(period, inner.marks, 0);
+    uint64_t all = sum.launches + sum.graphs;
+    uint64_t same = (uint64_t)inner.inputs * (inner.usual.launches + inner.usual.graphs);
     if (inner.largest <= FEW_BYTES || inner.inputs <= inner.periods ||
         INNER_ALIKE * inner.alike < inner.inputs ||
-        !near(sum.launches, (uint64_t)inner.inputs * inner.usual.launches, 0) ||
-        !near(sum.graphs, (uint64_t)inner.inputs * inner.usual.graphs, 0))
+        INNER_BESIDE * (all > same ? all - same : same - all) > all ||
+        sum.bytes_out > inner.inputs * inner.usual.bytes_out + inner.periods * FEW_BYTES)
         return false;
     const struct mark mean = mean_iteration(&sum, inner.inputs);
     vary(period, &mean, mean_of(inner.marks, inner.inputs), (double)inner.alike / inner.inputs,
@@ -454,12 +464,24 @@ static bool find(struct period *period)
     return true;
 }
 
+static enum period_state go_on_varying(struct period *period, const struct mark *mark)
+{
+    if (has_input(mark, period->least_input)) {
+        period->smaller = 0;
+        return PERIOD_BOUNDARY;
+    }
+    period->smaller += has_input(mark, FEW_BYTES + 1);
+    if (period->smaller <= VARYING_OTHERS)
+        return PERIOD_WITHIN;
+    period_begin(period, period->known_calls);
+    return PERIOD_LOST;
+}
+
 static enum period_state go_on(struct period *period)
 {
     uint64_t number = period->count - 1;
     if (period->varies)
-        return has_input(mark_at(period, number), period->least_input) ? PERIOD_BOUNDARY
-                                                                       : PERIOD_WITHIN;
+        return go_on_varying(period, mark_at(period, number));
     period->unlike += !are_alike(mark_at(period, number), mark_at(period, number - period->length));
     period->looked_at++;
     unsigned look = period->length > LOOK / 2 ? 2 * period->length : LOOK;

@@ -51,7 +51,8 @@ struct varying {
     struct mark iteration, last; /* so far, and the one before */
     unsigned marks, ends, alike; /* marks in `sum`, and iterations that are like the one before */
     unsigned others, between;    /* smaller inputs so far, and in the one before */
-    bool uneven;                 /* their number has changed */
+    unsigned apart;              /* marks since the last input of either kind */
+    bool uneven; /* the smaller ones are not as many each time, one behind the other */
 };
 
 struct period {
@@ -60,6 +61,7 @@ struct period {
     unsigned length;                 /* marks in an iteration; 0: unknown */
     bool varies;                     /* from one iteration to the next; `length` is the mean */
     uint64_t least_input;            /* bytes, in the mark that ends one that varies */
+    unsigned smaller;                /* inputs since then that would have ended others */
     /* Any input ends one, one of more than a few numbers, or one of the largest. */
     struct varying varying[3];
     unsigned known_calls;       /* of an iteration, with its marks; 0: unknown */

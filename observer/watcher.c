@@ -9,6 +9,7 @@
 
 #include "client/attachment.h"
 #include "common/clock.h"
+#include "observer/inputs.h"
 #include "observer/period.h"
 #include "observer/report.h"
 
@@ -68,6 +69,9 @@ struct watcher {
     uint64_t made_at;   /* how many graphs were launched when one was last made */
     uint64_t loaded_at; /* how many launches there had been when code was last loaded */
     bool loaded;        /* what it mostly needs */
+    uint64_t input_at;  /* how many launches there had been when it copied in last */
+    struct inputs inputs;
+    bool parted;   /* inputs stand for waits, though there are some: each begins the same work */
     uint64_t idle; /* waits of threads that wait for others, while nothing seemed to be launched */
     /* What there was since the last mark, but for that of threads with marks of their own. */
     struct mark since;
@@ -275,6 +279,32 @@ static void lose(struct watcher *watcher)
     watcher->over_ns = clock_now_ns();
 }
 
+static uint64_t launches_of(const struct watcher *watcher)
+{
+    return watcher->calls[CALL_LAUNCH] + watcher->calls[CALL_GRAPH];
+}
+
+/* Forgets what it has seen, if anything. */
+static void begin_anew(struct watcher *watcher)
+{
+    period_begin(&watcher->period, watchers.known_calls);
+    watcher->inputs = (struct inputs){0};
+}
+
+/* Whether what was found are several iterations: then these are looked for from now on. */
+static bool has_parts(struct watcher *watcher)
+{
+    if (watcher->handle || watchers.tick.kind != TICK_AUTO || watcher->stands != CALL_WAIT)
+        return false;
+    const struct mark iteration = period_iteration(&watcher->period);
+    watcher->parted = inputs_part(&watcher->inputs, &iteration);
+    if (!watcher->parted)
+        return false;
+    watcher->stands = CALL_COPY_IN;
+    begin_anew(watcher);
+    return true;
+}
+
 /* -- marks ------------------------------------------------------------------------------------- */
 
 /* Where what the calling thread does belongs. */
@@ -300,7 +330,7 @@ static void add_mark(struct watcher *watcher, uint64_t what)
     thread.launched = false;
     thread.seen = watcher->idle;
     enum period_state state = period_add(&watcher->period, &mark, watchers.tick.kind != TICK_AUTO);
-    if (state == PERIOD_BOUNDARY)
+    if (state == PERIOD_BOUNDARY && !has_parts(watcher))
         end(watcher);
     else if (state == PERIOD_LOST)
         lose(watcher);
@@ -324,6 +354,8 @@ static enum call_kind choose_stand(const struct watcher *watcher)
                                            CALL_GRAPH, CALL_COPY_IN, CALL_LAUNCH};
     const uint64_t *calls = watcher->calls;
     uint64_t most = calls[CALL_POLL] > calls[CALL_HOST] ? calls[CALL_POLL] : calls[CALL_HOST];
+    if (watcher->parted)
+        return CALL_COPY_IN;
     if (!watcher->quiet)
         return CALL_WAIT;
     for (unsigned i = polls_wait(watcher) ? 0 : 1; i < sizeof kinds / sizeof kinds[0]; i++)
@@ -404,13 +436,13 @@ static void look_for_waits(struct watcher *watcher, enum call_kind kind)
     if (watcher->period.length)
         lose(watcher);
     watcher->stands = stands;
-    period_begin(&watcher->period, watchers.known_calls);
+    begin_anew(watcher);
 }
 
 /* Whether a load of code is one of many. */
 static bool is_loading(struct watcher *watcher)
 {
-    uint64_t launches = watcher->calls[CALL_LAUNCH] + watcher->calls[CALL_GRAPH];
+    uint64_t launches = launches_of(watcher);
     watcher->loaded |= launches > watcher->loaded_at + LOADED_APART;
     watcher->loaded_at = launches;
     return !watcher->loaded;
@@ -441,7 +473,7 @@ static void count(struct watcher *watcher, const struct call *call)
     if (watchers.tick.kind == TICK_AUTO)
         look_for_waits(watcher, kind);
     if (!watcher->period.length && gets_ready(watcher, kind)) {
-        period_begin(&watcher->period, watchers.known_calls);
+        begin_anew(watcher);
         *since = (struct mark){0};
     }
     since->launches += kind == CALL_LAUNCH;
@@ -454,6 +486,8 @@ static void count(struct watcher *watcher, const struct call *call)
         thread.idle = 0;
     }
     if (kind == CALL_COPY_IN) {
+        inputs_add(&watcher->inputs, call->bytes, launches_of(watcher) - watcher->input_at);
+        watcher->input_at = launches_of(watcher);
         since->copies_in++;
         since->bytes_in += call->bytes;
     } else if (kind == CALL_COPY_OUT || kind == CALL_COPY_OUT_WAIT) {

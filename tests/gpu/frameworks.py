@@ -180,8 +180,30 @@ def training(rate):
             rate.tick()
 
 
+def pinned(rate):
+    """Training whose copies wait for nothing, with a look at the loss each twenty steps."""
+    import torch
+    model = layers(torch, 1024).bfloat16()
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
+    batches = [torch.randn(256, 1024).bfloat16().pin_memory() for _ in range(8)]
+    steps = 0
+
+    def step():
+        nonlocal steps
+        x = batches[steps % 8].cuda(non_blocking=True)
+        optimizer.zero_grad()
+        loss = model(x).float().pow(2).mean()
+        loss.backward()
+        optimizer.step()
+        steps += 1
+        if steps % 20 == 0:
+            loss.item()
+
+    forever(rate, step)
+
+
 def scaled(rate):
-    """The same in half precision: a step also waits for whether its gradients are finite."""
+    """Training in half precision: a step also waits for whether its gradients are finite."""
     import torch
     model = layers(torch, 1024).float()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
@@ -398,7 +420,7 @@ def layers(torch, width):
 def main():
     programs = {function.__name__: function for function in (
         jax_batches, jax_texts, cupy_spectra, texts, batches, pool, stages, compiled, training,
-        scaled, speech, images, pipeline, tokens, copies, engine, sizes, epochs)}
+        pinned, scaled, speech, images, pipeline, tokens, copies, engine, sizes, epochs)}
     programs[sys.argv[1]](Rate(sys.argv[2]))
 
 

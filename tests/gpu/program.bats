@@ -78,6 +78,7 @@ counts_as() {
 @test "a thread that launches, and another one that waits" { counts_as stages torch; }
 @test "a model of torch.compile" { counts_as compiled torch; }
 @test "training, which looks at the loss each ten steps" { counts_as training torch; }
+@test "training that waits only for its loss, each twenty steps" { counts_as pinned torch; }
 @test "training whose steps wait twice, which looks at the loss each ten steps" { counts_as scaled torch; }
 @test "a request with two inputs, of which one is for any number of words" { counts_as speech torch; }
 @test "a diffusion model, which does not wait between its steps" { counts_as images torch; }

@@ -413,17 +413,77 @@ static void test_a_report_now_and_then(void **state)
     }
 }
 
-/* A prompt and its words are no iterations of their own, whatever inputs words have. */
-static void test_words_with_inputs(void **state)
+struct part {
+    unsigned times;
+    uint32_t launches;
+    uint64_t bytes_in, bytes_out;
+};
+
+/* Boundaries of N requests of these parts, after as many again. */
+static unsigned serve(const struct part *parts, size_t count, unsigned requests)
 {
-    (void)state;
     unsigned boundaries = 0;
-    for (int i = 0; i < 400; i++)
-        for (int word = 0; word < 13; word++)
-            boundaries +=
-                wait_for(word ? 40 : 400, word ? 512 : 768, 8, 1000000) == PERIOD_BOUNDARY;
-    assert_int_equal(period.length, 13);
-    assert_in_range(boundaries, 200, 390);
+    for (unsigned i = 0; i < 2 * requests; i++)
+        for (size_t p = 0; p < count; p++)
+            for (unsigned k = 0; k < parts[p].times; k++) {
+                enum period_state now =
+                    wait_for(parts[p].launches, parts[p].bytes_in, parts[p].bytes_out, 1000000);
+                boundaries += i >= requests && now == PERIOD_BOUNDARY;
+            }
+    return boundaries;
+}
+
+/* Parts of a request are not iterations of their own, even where all have inputs of one size. */
+static void test_parts_of_a_request(void **state)
+{
+    static const struct part prompt[] = {{1, 400, 768, 8}, {12, 40, 512, 8}};
+    static const struct part tiles[] = {{4, 60, 1 << 20, 0}, {5, 10, 0, 8}};
+    static const struct part picture[] = {{20, 300, 128, 0}, {1, 100, 0, 1 << 20}};
+    static const struct part words[] = {
+        {1, 420, 6000, 8}, {11, 330, 4096, 8}, {1, 330, 4096, 4096}};
+    static const struct part accumulated[] = {{4, 150, 1 << 20, 0}, {1, 60, 0, 4}};
+    (void)state;
+    assert_in_range(serve(prompt, 2, 200), 199, 201);
+    set_up(state);
+    assert_in_range(serve(tiles, 2, 300), 299, 301);
+    set_up(state);
+    assert_in_range(serve(picture, 2, 200), 199, 201);
+    set_up(state);
+    assert_in_range(serve(words, 3, 200), 199, 201);
+    set_up(state);
+    assert_in_range(serve(accumulated, 2, 500), 499, 501);
+}
+
+/* Inputs that are not of the largest any more: what ended iterations ends none. */
+static void test_inputs_become_smaller(void **state)
+{
+    unsigned lost = 0, boundaries = 0;
+    (void)state;
+    train(1500, 10);
+    assert_true(period.varies);
+    for (unsigned i = 0; i < 4000; i++) {
+        enum period_state now = wait_for(75, 300000, i % 10 ? 0 : 4, 3000000);
+        lost += now == PERIOD_LOST;
+        boundaries += now == PERIOD_BOUNDARY;
+    }
+    assert_int_equal(lost, 1);
+    assert_true(boundaries > 3000);
+}
+
+/* Texts of any length, a long prompt and a short one by turns. */
+static void test_prompts_by_turns(void **state)
+{
+    uint32_t random = 5;
+    unsigned boundaries = 0, requests = 0;
+    (void)state;
+    for (int i = 0; i < 900; i++) {
+        requests += period.varies;
+        boundaries += wait_for(60, i % 2 ? 4096 : 512, 8, 1000000) == PERIOD_BOUNDARY;
+        for (uint32_t word = 0, words = 10 + draw(&random, 11); word < words; word++)
+            boundaries += wait_for(40, 0, 8, 1000000) == PERIOD_BOUNDARY;
+    }
+    assert_true(requests > 400);
+    assert_in_range(boundaries, requests, requests + 1);
 }
 
 /* A picture for the encoder, and the first word for the decoder, which then gives any number. */
@@ -495,7 +555,9 @@ int main(void)
         cmocka_unit_test_setup(test_inputs_of_several_sizes_in_turn, set_up),
         cmocka_unit_test_setup(test_stages_of_a_request, set_up),
         cmocka_unit_test_setup(test_a_report_now_and_then, set_up),
-        cmocka_unit_test_setup(test_words_with_inputs, set_up),
+        cmocka_unit_test_setup(test_parts_of_a_request, set_up),
+        cmocka_unit_test_setup(test_inputs_become_smaller, set_up),
+        cmocka_unit_test_setup(test_prompts_by_turns, set_up),
         cmocka_unit_test_setup(test_two_inputs_of_a_request, set_up),
         cmocka_unit_test_setup(test_the_usual_iteration, set_up),
         cmocka_unit_test_setup(test_every_mark, set_up),

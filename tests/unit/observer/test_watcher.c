@@ -211,6 +211,40 @@ static void test_inputs(void **state)
     assert_string_equal(iteration_of(train), "300 launches, 2 copies in of 4160 bytes");
 }
 
+/* One wait for ten or twenty steps: for the loss. */
+static void train_pinned(unsigned number)
+{
+    take(CALL_COPY_IN, 1, 1 << 20);
+    take(CALL_COPY_IN, 1, 2048);
+    take(CALL_LAUNCH, 60, 0);
+    if (number % 10 != 9)
+        return;
+    take(CALL_COPY_OUT, 1, 4);
+    take(CALL_WAIT, 1, 0);
+}
+
+/* One wait for eight pictures, which only their cutting has to itself. */
+static void look_at_pictures(unsigned number)
+{
+    (void)number;
+    for (int i = 0; i < 8; i++) {
+        take(CALL_COPY_IN, 1, 1 << 20);
+        take(CALL_LAUNCH, 5, 0);
+    }
+    take(CALL_LAUNCH, 200, 0);
+    take(CALL_COPY_OUT, 1, 4096);
+    take(CALL_WAIT, 1, 0);
+}
+
+static void test_steps_without_a_wait(void **state)
+{
+    (void)state;
+    assert_string_equal(iteration_of(train_pinned), "60 launches, 2 copies in of 1050624 bytes");
+    assert_string_equal(
+        iteration_of(look_at_pictures),
+        "1 wait, 240 launches, 8 copies in of 8388608 bytes, 1 copy out of 4096 bytes");
+}
+
 static void launch(unsigned number)
 {
     (void)number;
@@ -254,9 +288,13 @@ static void test_without_copies(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_waits),          cmocka_unit_test(test_loads),
-        cmocka_unit_test(test_polls),          cmocka_unit_test(test_inputs),
-        cmocka_unit_test(test_without_copies), cmocka_unit_test(test_a_pause_behind_a_short_wait),
+        cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_loads),
+        cmocka_unit_test(test_polls),
+        cmocka_unit_test(test_inputs),
+        cmocka_unit_test(test_without_copies),
+        cmocka_unit_test(test_a_pause_behind_a_short_wait),
+        cmocka_unit_test(test_steps_without_a_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
