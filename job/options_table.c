@@ -694,8 +694,7 @@ const struct option_row option_table[OPTION_COUNT] = {
      "How many iterations are recorded, after the warm-up and one more."},
     {OPTION_RECORD_CROWD, "crowd", 0, OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB, OPTION_RECORD, NULL,
      0, 48, "8", "P", HOW,
-     "Processes over MPS of one more start of the program, which the workload is to match, too: "
-     "its\n"
+     "Processes over MPS in which the program runs, too, and the workload is to do as much: its\n"
      "kernels get more or fewer blocks. 0: none."},
     {OPTION_RECORD_NAME, "name", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_RECORD, NULL, 0, 0,
      NULL, "NAME", OUT,

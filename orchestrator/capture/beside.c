@@ -2,10 +2,12 @@
 
 #include <math.h>
 
+#include "orchestrator/console/report.h"
 #include "orchestrator/trace/run.h"
 
-/* Windows of each side are no more once the error of what they show is at most this share. */
-#define PAIRS_LEAST 2
+/* Windows of each side are no more once the error of what they show is at most this share. Two may
+ * agree by chance. */
+#define PAIRS_LEAST 3
 #define ERROR_REL 0.01
 
 /* One window of a crowd, of all its processes together, which stay parked if all goes well. */
@@ -26,34 +28,52 @@ static enum status run_window(struct capture *capture, const struct point *point
 
 enum status capture_start_crowd(struct capture *capture)
 {
+    double ips = 0.0;
     struct point point = capture->plan.points[1];
     point.work.warmup_ns = capture->plan.points[0].work.warmup_ns;
     capture_announce(capture, "measuring the program", capture->crowd);
-    return run_window(capture, &point, &capture->limits, &capture->beside,
-                      &capture->program_crowd_ips);
+    enum status status = run_window(capture, &point, &capture->limits, &capture->beside, &ips);
+    if (status == STATUS_OK)
+        capture->program_crowd_ips = ips;
+    return status;
 }
 
-/* One window of each side. The program's processes may have ended by now: then what was measured
- * before stands. */
+/* A window of the program, if its processes are there and have not ended by now. */
+static enum status run_program(struct capture *capture, const struct point *point,
+                               const struct round_limits *limits, double *ips)
+{
+    double found_ips;
+    if (capture->beside.pool.count == 0)
+        return STATUS_OK;
+    enum status status = STATUS_WORKER;
+    if (crew_is_fit(&capture->beside, &capture->session, point))
+        status = run_window(capture, point, limits, &capture->beside, &found_ips);
+    if (status == STATUS_OK)
+        *ips = found_ips;
+    if (status != STATUS_WORKER)
+        return status;
+    report_notice("warning: the program's processes did not last while the workload was measured "
+                  "beside them: it is compared with what they did before");
+    return capture_end_crowd(capture, STATUS_OK);
+}
+
+/* One window of each side; without the program's processes what they did before stands. */
 static enum status run_pair(struct capture *capture, const struct point *workload,
                             struct crew *crew, double *program_ips, double *replay_ips)
 {
     double iteration_ns = capture->crowd * (double)NS_PER_S / capture->program_crowd_ips;
     struct point points[] = {*workload, capture->plan.points[1]};
     struct round_limits limits;
-    points[0].work.warmup_ns = points[1].work.warmup_ns = capture->plan.points[0].work.warmup_ns;
-    enum status status = STATUS_OK;
     *program_ips = capture->program_crowd_ips;
-    capture_shorten(capture, iteration_ns, &points[0], &limits);
-    status = run_window(capture, &points[0], &limits, crew, replay_ips);
-    if (status != STATUS_OK || !crew_is_fit(&capture->beside, &capture->session, &points[1]))
-        return status;
-    capture_shorten(capture, iteration_ns, &points[1], &limits);
-    status = run_window(capture, &points[1], &limits, &capture->beside, program_ips);
-    if (status != STATUS_WORKER)
-        return status;
-    *program_ips = capture->program_crowd_ips;
-    return STATUS_OK;
+    for (unsigned i = 0; i < 2; i++) {
+        points[i].work.warmup_ns = capture->plan.points[0].work.warmup_ns;
+        capture_shorten(capture, iteration_ns, &points[i], &limits);
+    }
+    /* Not yet at work. */
+    if (crew->pool.count == 0)
+        points[0].work.warmup_ns = capture->plan.points[0].work.warmup_ns;
+    enum status status = run_window(capture, &points[0], &limits, crew, replay_ips);
+    return status == STATUS_OK ? run_program(capture, &points[1], &limits, program_ips) : status;
 }
 
 /* Of logarithms of ratios: their mean, and its standard error. */
@@ -88,6 +108,11 @@ enum status capture_compare_crowd(struct capture *capture, const struct point *w
     while (mean.count < pairs && error_of(&mean) > ERROR_REL && status == STATUS_OK) {
         double program_ips, replay_ips;
         status = run_pair(capture, workload, &crew, &program_ips, &replay_ips);
+        /* There may be too many clients, or too little memory, for both crowds. */
+        if (status == STATUS_WORKER && mean.count == 0 && capture->beside.pool.count > 0) {
+            status = capture_end_crowd(capture, STATUS_OK);
+            continue;
+        }
         if (status != STATUS_OK)
             break;
         add(&mean, replay_ips / program_ips);

@@ -130,5 +130,5 @@ double capture_difference(const struct capture *capture);
 /* By how much the replay's throughput with the crowd is more than the program's; NAN without. */
 double capture_crowd_difference(const struct capture *capture);
 
-/* Whether that may be no more than CAPTURE_ALIKE_REL, for all that was measured. */
+/* Whether that may be no more than CAPTURE_ALIKE_REL: with its error, of which as much counts. */
 bool capture_crowd_is_alike(const struct capture *capture);

@@ -200,7 +200,6 @@ static enum status start_crowd(struct capture *capture)
              capture->crowd, capture->crowd == 1 ? "" : "es", status_text());
     report_notice(notice);
     capture->crowd = 0;
-    capture->replay_crowd_ips = 0.0;
     return STATUS_OK;
 }
 
@@ -214,7 +213,10 @@ static enum status fit_again(struct capture *capture)
         status = measure_workload(capture, &found);
     if (status == STATUS_OK)
         status = fit(capture);
-    return status == STATUS_OK ? start_crowd(capture) : status;
+    if (status == STATUS_OK)
+        status = capture_start_crowd(capture);
+    /* What the program did before is still known. */
+    return status == STATUS_WORKER ? STATUS_OK : status;
 }
 
 static enum status fit_both(struct capture *capture)
@@ -315,5 +317,6 @@ double capture_crowd_difference(const struct capture *capture)
 
 bool capture_crowd_is_alike(const struct capture *capture)
 {
-    return fabs(capture_crowd_difference(capture)) <= CAPTURE_ALIKE_REL + capture->crowd_error;
+    return fabs(capture_crowd_difference(capture)) <=
+           CAPTURE_ALIKE_REL + fmin(capture->crowd_error, CAPTURE_ALIKE_REL);
 }

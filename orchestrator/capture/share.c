@@ -28,7 +28,7 @@ static double off(const struct share *share)
 
 static bool is_near(const struct share_search *search, const struct share *share)
 {
-    return fabs(share->ratio - 1.0) <= search->near_rel + share->error;
+    return fabs(share->ratio - 1.0) <= search->near_rel + fmin(share->error, search->near_rel);
 }
 
 /* The nearest of one kind. */

@@ -224,6 +224,27 @@ same_blocks() {
   absent 'with 2 processes over MPS: replay' out
 }
 
+@test "a program that cannot be started again is compared with what it did before" {
+  [ -x "$PROGRAM" ] || skip "the fakes are not built"
+  # One to measure, one to trace, and four for the crowd; then other blocks ask for the crowd again.
+  cat >six-times.sh <<'EOF'
+echo >>starts
+[ "$(wc -l <starts)" -le 6 ] || exit 9
+exec "$@"
+EOF
+  expect 0 "$MPSWEEP" record --device emulated -q --duration 0.3 --crowd 4 -o mine.job -- \
+    sh six-times.sh "$PROGRAM" lock:lock kernel:4x128:5000000:2
+  [ "$(wc -l <starts)" -gt 6 ]
+  grep -q '^with 4 processes over MPS: replay ' out
+  absent 'could not be measured' err
+}
+
+@test "two crowds that are too many clients take turns as a whole" {
+  # A daemon has 48.
+  DURATION=0.2 CROWD=25 record 0 kernel:1x32:100000:1 sync
+  grep -q '^with 25 processes over MPS: replay ' out
+}
+
 # unrolled: the kernels of an iteration, repeats and counts included.
 unrolled() {
   awk -v times=1 '

@@ -84,14 +84,18 @@ static void measures_once_where_it_is_near(void **state)
 static void measures_once_where_it_may_be_near(void **state)
 {
     (void)state;
-    struct made made = {.alone = 1.05,
+    struct made made = {.alone = 1.035,
                         .power = 1.0,
                         .begins = 1.0,
                         .refused_from = (double)INFINITY,
                         .error = 0.04};
     assert_true(find(&made, STATUS_OK).scale == 1.0);
     assert_int_equal(made.measured, 1);
-    made.error = 0.02;
+    made.error = 0.01;
+    assert_true(find(&made, STATUS_OK).scale > 1.0);
+    /* Nor is everything near where the noise is large. */
+    made.alone = 1.08;
+    made.error = 0.1;
     assert_true(find(&made, STATUS_OK).scale > 1.0);
 }
 
