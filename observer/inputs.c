@@ -2,7 +2,7 @@
 
 /* An iteration with fewer inputs is one request that has several. */
 #define FEWEST 4
-/* So many parts must be seen, and this share of them be like the one before. */
+/* This many parts must be seen, and this share of them be like the one before. */
 #define SEEN 16
 #define ALIKE 0.9
 /* An input of at most this many bytes is a number that goes with the work, and results of as many

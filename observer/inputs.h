@@ -15,7 +15,7 @@ struct inputs {
     unsigned parts, alike; /* inputs with work before them, and those that are like the last */
 };
 
-/* A copy to the GPU, after so many launches since the copy before. */
+/* A copy to the GPU, with the launches since the copy before. */
 void inputs_add(struct inputs *inputs, uint64_t bytes, uint64_t launches);
 
 /* Whether an iteration that was found has several inputs with the same work each. */

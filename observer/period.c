@@ -7,6 +7,8 @@
 
 /* A period must show in this many iterations (test_every_mark). */
 #define REPEATS 3
+/* The longest, in marks. */
+#define LONGEST (PERIOD_MARKS / (REPEATS + 1))
 /* A period must show in this many marks, so that a step of an iteration is not taken for one
  * (test_one_odd_wait_among_many, test_slow_growth_is_no_change). */
 #define MARKS 64
@@ -38,9 +40,9 @@
 /* Marks with at least this many launches, and as many as each other, are the same work
  * (test_inputs_of_several_sizes_in_turn). */
 #define SAME_LAUNCHES 4
-/* Of iterations of the same work one in this many is like the one before it, at least, and what
- * there is beside them is no more than this share of the launches, and in each period a few numbers
- * copied out (test_a_report_now_and_then, test_parts_of_a_request). */
+/* Of iterations of the same work one in this many is like the one before it, at least. Beside them
+ * there may be up to this share of the launches, and in each period a few numbers copied out
+ * (test_a_report_now_and_then, test_parts_of_a_request). */
 #define INNER_ALIKE 3
 #define INNER_BESIDE 20
 /* The last iteration that is like the one before is looked for among this many. */
@@ -202,13 +204,14 @@ static unsigned evidence_for(const struct period *period, unsigned length)
     return marks + length >= MARKS || span_of(period, marks + length) >= SLOW_NS ? marks : 0;
 }
 
-/* The shortest one that shows; 0: none does. */
-static unsigned find_candidate(struct period *period, unsigned *marks)
+/* The shortest one from a length on that shows in that share of the marks; 0: none does. */
+static unsigned find_candidate(struct period *period, unsigned length, double alike,
+                               unsigned *marks)
 {
-    for (unsigned length = 1; length <= PERIOD_MARKS / (REPEATS + 1); length++) {
+    for (; length <= LONGEST; length++) {
         *marks = evidence_for(period, length);
         double match = *marks ? match_of(period, length, *marks) : 0;
-        if (match < ALIKE)
+        if (match < alike)
             continue;
         period->match = match;
         return length;
@@ -422,10 +425,40 @@ static bool differs_in_sizes(const struct period *period, unsigned length)
     return length > 1;
 }
 
+/* Whether one of the last marks, but for some, has a larger input. */
+static bool has_request(const struct period *period, unsigned marks, unsigned but)
+{
+    for (unsigned i = but + 1; i <= but + marks; i++)
+        if (has_input(mark_at(period, period->count - i), FEW_BYTES + 1))
+            return true;
+    return false;
+}
+
+/* The period, or a longer one that no mark is unlike, where only that has a larger input each time:
+ * what seemed to be the period is a step of a request, then. */
+static unsigned find_request(struct period *period, unsigned length)
+{
+    unsigned marks = 0, request = length;
+    double match = period->match;
+    if (has_request(period, length, 0) && has_request(period, length, length))
+        return length;
+    while ((request = find_candidate(period, request + 1, 1, &marks)) > 0)
+        if (has_request(period, request, 0))
+            return request;
+    period->match = match;
+    return length;
+}
+
+static bool takes_input(const struct period *period, unsigned back)
+{
+    return iteration_of(period, period->candidate, back).copies_in > 0;
+}
+
 /* For how long what seems to be the period must have lasted. */
 static uint64_t lasting(const struct period *period)
 {
-    bool serves = mark_has_launch(&period->first) && period->first.copies_in;
+    bool serves =
+        mark_has_launch(&period->first) && takes_input(period, 0) && takes_input(period, 1);
     bool sure = serves || is_known(period, &period->first, period->candidate);
     return sure ? LASTING_NS : LASTING_WITHOUT_INPUT_NS;
 }
@@ -437,7 +470,7 @@ static bool find(struct period *period)
         uint64_t gap_ns = now_ns - mark_at(period, period->count - 2)->at_ns;
         period->lasted_ns += gap_ns < period->lasted_ns ? gap_ns : period->lasted_ns;
     } else {
-        unsigned marks = 0, length = find_candidate(period, &marks);
+        unsigned marks = 0, length = find_candidate(period, 1, ALIKE, &marks);
         period->candidate = length;
         period->first = iteration_of(period, length, 0);
         period->lasted_ns = length ? span_of(period, marks + length) : 0;
@@ -451,9 +484,10 @@ static bool find(struct period *period)
     if (!length || period->lasted_ns < lasting(period) || !is_steady(period, length))
         return false;
     /* The first marks of a program, some of them odd, may have hidden a shorter one. */
-    unsigned marks = 0, shortest = find_candidate(period, &marks);
+    unsigned marks = 0, shortest = find_candidate(period, 1, ALIKE, &marks);
     if (shortest && shortest < length)
         length = shortest;
+    length = find_request(period, length);
     if (differs_in_sizes(period, length))
         return find_varying(period, &period->varying[1], for_ns);
     if (find_inner(period, length))

@@ -27,8 +27,7 @@ typedef enum status (*share_measure)(void *data, struct share *share);
 struct share_search {
     double least, most; /* scales that change something: least <= 1 <= most */
     bool can_load;      /* there are kernels that the cache can bind */
-    double near_rel; /* near enough: within this share of a ratio of 1, and the error, if that is no
-                        more */
+    double near_rel; /* near enough: within this share of a ratio of 1, and up to as much error */
     unsigned tries;  /* measurements at most of either kind, at least 1 */
     share_measure measure;
     void *data;

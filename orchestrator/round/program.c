@@ -376,7 +376,7 @@ enum status round_program_unended(const struct round *round)
         process++;
     return blame(round, process, STATUS_WORKER,
                  "did not end within %.3g s of the stop, or a process that it has started did not, "
-                 "even after SIGTERM: both were killed",
+                 "and was killed: it must end on SIGTERM",
                  (double)round->limits->timeout_ns / 1e9);
 }
 

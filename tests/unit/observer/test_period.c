@@ -454,6 +454,18 @@ static void test_parts_of_a_request(void **state)
     assert_in_range(serve(accumulated, 2, 500), 499, 501);
 }
 
+/* A picture is one, with a wait for each of its many steps. */
+static void test_steps_of_a_request(void **state)
+{
+    (void)state;
+    for (unsigned steps = 12; steps <= 120; steps += 9) {
+        const struct part picture[] = {{1, 20, 16384, 0}, {steps - 2, 20, 8, 0}, {1, 20, 8, 65536}};
+        set_up(state);
+        assert_in_range(serve(picture, 3, 300), 299, 301);
+        assert_int_equal(period.length, steps);
+    }
+}
+
 /* Inputs that are not of the largest any more: what ended iterations ends none. */
 static void test_inputs_become_smaller(void **state)
 {
@@ -556,6 +568,7 @@ int main(void)
         cmocka_unit_test_setup(test_stages_of_a_request, set_up),
         cmocka_unit_test_setup(test_a_report_now_and_then, set_up),
         cmocka_unit_test_setup(test_parts_of_a_request, set_up),
+        cmocka_unit_test_setup(test_steps_of_a_request, set_up),
         cmocka_unit_test_setup(test_inputs_become_smaller, set_up),
         cmocka_unit_test_setup(test_prompts_by_turns, set_up),
         cmocka_unit_test_setup(test_two_inputs_of_a_request, set_up),
