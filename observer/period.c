@@ -511,6 +511,19 @@ static enum period_state go_on_varying(struct period *period, const struct mark 
     return PERIOD_LOST;
 }
 
+/* Whether each input of the last marks begins as much work as one did first: a thread that waits
+ * for what another one launches sees one or two of them in a wait, as it happens to wake up. */
+static bool is_same_work(const struct period *period)
+{
+    const struct mark *first = &period->first, sum = iteration_of(period, period->looked_at, 0);
+    return first->copies_in && sum.copies_in && mark_has_launch(first) &&
+           near((uint64_t)sum.launches * first->copies_in,
+                (uint64_t)first->launches * sum.copies_in, 0) &&
+           near((uint64_t)sum.graphs * first->copies_in, (uint64_t)first->graphs * sum.copies_in,
+                0) &&
+           near(sum.bytes_in * first->copies_in, first->bytes_in * sum.copies_in, 0);
+}
+
 static enum period_state go_on(struct period *period)
 {
     uint64_t number = period->count - 1;
@@ -520,7 +533,7 @@ static enum period_state go_on(struct period *period)
     period->looked_at++;
     unsigned look = period->length > LOOK / 2 ? 2 * period->length : LOOK;
     if (period->looked_at >= look) {
-        if (2 * period->unlike > period->looked_at) {
+        if (2 * period->unlike > period->looked_at && !is_same_work(period)) {
             period_begin(period, period->known_calls);
             return PERIOD_LOST;
         }

@@ -71,6 +71,7 @@ struct watcher {
     bool loaded;        /* what it mostly needs */
     uint64_t input_at;  /* how many launches there had been when it copied in last */
     struct inputs inputs;
+    unsigned era;  /* how often something else has come to stand for waits */
     bool parted;   /* inputs stand for waits, though there are some: each begins the same work */
     uint64_t idle; /* waits of threads that wait for others, while nothing seemed to be launched */
     /* What there was since the last mark, but for that of threads with marks of their own. */
@@ -85,6 +86,7 @@ static _Thread_local struct {
     bool waits;    /* for what it launches: it has marks of its own */
     bool shares;   /* others wait for what it launches: it has none, for good */
     unsigned idle; /* its waits in a row without a launch */
+    unsigned era;  /* of the watcher, at its last call */
     uint64_t seen; /* the watcher's idle waits, at its last mark */
     struct mark since;
 } thread;
@@ -291,6 +293,14 @@ static void begin_anew(struct watcher *watcher)
     watcher->inputs = (struct inputs){0};
 }
 
+/* Something else stands for waits from now on. */
+static void stand_for_waits(struct watcher *watcher, enum call_kind kind)
+{
+    watcher->stands = kind;
+    watcher->era++;
+    begin_anew(watcher);
+}
+
 /* Whether what was found are several iterations: then these are looked for from now on. */
 static bool has_parts(struct watcher *watcher)
 {
@@ -300,8 +310,7 @@ static bool has_parts(struct watcher *watcher)
     watcher->parted = inputs_part(&watcher->inputs, &iteration);
     if (!watcher->parted)
         return false;
-    watcher->stands = CALL_COPY_IN;
-    begin_anew(watcher);
+    stand_for_waits(watcher, CALL_COPY_IN);
     return true;
 }
 
@@ -310,6 +319,12 @@ static bool has_parts(struct watcher *watcher)
 /* Where what the calling thread does belongs. */
 static struct mark *since_of(struct watcher *watcher)
 {
+    /* What was a mark then need not be one any more. */
+    if (thread.era != watcher->era) {
+        thread.era = watcher->era;
+        thread.waits = false;
+        thread.since = (struct mark){0};
+    }
     if (thread.waits && watcher->idle - thread.seen > IDLE_MOST) {
         thread.waits = false;
         thread.shares = true;
@@ -435,8 +450,7 @@ static void look_for_waits(struct watcher *watcher, enum call_kind kind)
         return;
     if (watcher->period.length)
         lose(watcher);
-    watcher->stands = stands;
-    begin_anew(watcher);
+    stand_for_waits(watcher, stands);
 }
 
 /* Whether a load of code is one of many. */

@@ -466,6 +466,30 @@ static void test_steps_of_a_request(void **state)
     }
 }
 
+/* Another thread launches, up to two batches ahead: a wait may have none of them, one or two. */
+static void test_waits_for_another_thread(void **state)
+{
+    unsigned lost = 0, boundaries = 0;
+    (void)state;
+    for (unsigned i = 0; i < 3000; i++)
+        wait_for(16, 32768, 32768, 1000000);
+    assert_int_equal(period.length, 1);
+    for (unsigned i = 0; i < 1000; i++) {
+        unsigned batches = 1 + i % 2;
+        const struct mark mark = {.at_ns = now_ns += 1000000,
+                                  .launches = 16 * batches,
+                                  .copies_in = batches,
+                                  .bytes_in = 32768ull * batches,
+                                  .copies_out = 1,
+                                  .bytes_out = 32768};
+        enum period_state now = period_add(&period, &mark, false);
+        lost += now == PERIOD_LOST;
+        boundaries += now == PERIOD_BOUNDARY;
+    }
+    assert_int_equal(lost, 0);
+    assert_int_equal(boundaries, 1000);
+}
+
 /* Inputs that are not of the largest any more: what ended iterations ends none. */
 static void test_inputs_become_smaller(void **state)
 {
@@ -569,6 +593,7 @@ int main(void)
         cmocka_unit_test_setup(test_a_report_now_and_then, set_up),
         cmocka_unit_test_setup(test_parts_of_a_request, set_up),
         cmocka_unit_test_setup(test_steps_of_a_request, set_up),
+        cmocka_unit_test_setup(test_waits_for_another_thread, set_up),
         cmocka_unit_test_setup(test_inputs_become_smaller, set_up),
         cmocka_unit_test_setup(test_prompts_by_turns, set_up),
         cmocka_unit_test_setup(test_two_inputs_of_a_request, set_up),
