@@ -3,12 +3,13 @@
 #include <math.h>
 #include <stdint.h>
 
-/* How many numbers of blocks are tried, if the host keeps the GPU waiting and they hardly matter,
- * and else, how often each is measured beside the program, and how near is near enough: starts of
- * one program differ by as much. */
-#define TRIES_HOST_BOUND 3
+/* How many numbers of blocks are tried, and where the host keeps the GPU waiting, so that they
+ * hardly matter. */
 #define TRIES 8
+#define TRIES_HOST_BOUND 3
+/* Windows of each side for one of them, at most. */
 #define PAIRS 4
+/* Near enough: starts of one program differ by as much. */
 #define NEAR_REL 0.05
 
 /* Blocks with which one kernel leaves no room on the GPU. */

@@ -52,9 +52,9 @@ const char *capture_layouts(unsigned crowd, char out[CAPTURE_LAYOUTS_TEXT]);
 /* Reports what comes next, unless --quiet: "measuring the program in 8 processes over MPS". */
 void capture_announce(const struct capture *capture, const char *what, unsigned processes);
 
-/* A short window of processes that are at work already, for iterations that take so long: what one
- * after the other is measured in short windows has CPUs of one level. Sets limits, and shortens the
- * point's warm-up. */
+/* Sets limits for a short window of processes that are at work already, and shortens the point's
+ * warm-up: a virtual CPU has the same level in short windows, one behind the other. `iteration_ns`:
+ * what one takes, since several must fit in. */
 void capture_shorten(const struct capture *capture, double iteration_ns, struct point *point,
                      struct round_limits *limits);
 
@@ -130,5 +130,5 @@ double capture_difference(const struct capture *capture);
 /* By how much the replay's throughput with the crowd is more than the program's; NAN without. */
 double capture_crowd_difference(const struct capture *capture);
 
-/* Whether that may be no more than CAPTURE_ALIKE_REL: with its error, of which as much counts. */
+/* Whether that is within CAPTURE_ALIKE_REL and its error, which counts up to as much. */
 bool capture_crowd_is_alike(const struct capture *capture);

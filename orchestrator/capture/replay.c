@@ -213,8 +213,9 @@ static enum status fit_again(struct capture *capture)
         status = measure_workload(capture, &found);
     if (status == STATUS_OK)
         status = fit(capture);
-    if (status == STATUS_OK)
-        status = capture_start_crowd(capture);
+    if (status != STATUS_OK)
+        return status;
+    status = capture_start_crowd(capture);
     /* What the program did before is still known. */
     return status == STATUS_WORKER ? STATUS_OK : status;
 }
