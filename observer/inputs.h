@@ -11,11 +11,12 @@
 
 struct inputs {
     uint64_t bytes, work;  /* of the last input, and the launches after the one before it */
+    uint64_t launches;     /* of the thread, when it copied in last */
     unsigned copies;       /* to the GPU, of any size */
     unsigned parts, alike; /* inputs with work before them, and those that are like the last */
 };
 
-/* A copy to the GPU, with the launches since the copy before. */
+/* A copy to the GPU, and all launches until then. */
 void inputs_add(struct inputs *inputs, uint64_t bytes, uint64_t launches);
 
 /* Whether an iteration that was found has several inputs with the same work each. */

@@ -16,8 +16,12 @@ mpsweep_observer_so_LDADD =
 
 
 unit_tests += \
-    tests/unit/observer/test_period tests/unit/observer/test_tick tests/unit/observer/test_watcher
-tests_unit_observer_test_period_SOURCES = tests/unit/observer/test_period.c observer/period.c
+    tests/unit/observer/test_period tests/unit/observer/test_requests \
+    tests/unit/observer/test_tick tests/unit/observer/test_watcher
+tests_unit_observer_test_period_SOURCES = \
+    tests/unit/observer/test_period.c tests/unit/observer/marks.h observer/period.c
+tests_unit_observer_test_requests_SOURCES = \
+    tests/unit/observer/test_requests.c tests/unit/observer/marks.h observer/period.c
 tests_unit_observer_test_tick_SOURCES = tests/unit/observer/test_tick.c wire/tick.c
 tests_unit_observer_test_watcher_SOURCES = \
     tests/unit/observer/test_watcher.c observer/inputs.c observer/period.c observer/report.c \

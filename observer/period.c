@@ -3,7 +3,7 @@
 #include "common/clock.h"
 
 /* No measurement gives these constants: they were chosen by hand. Where a test covers one, its
- * comment names it, of tests/unit/observer/test_period.c. */
+ * comment names it, of test_period.c or test_requests.c in tests/unit/observer. */
 
 /* A period must show in this many iterations (test_every_mark). */
 #define REPEATS 3
@@ -34,9 +34,6 @@
 /* After this many smaller inputs in a row the largest was one of a start, or inputs have become
  * smaller (test_inputs_become_smaller). */
 #define VARYING_OTHERS 32
-/* Where there are larger inputs, one of at most this many bytes begins no iteration: it is a step's
- * position, or its last word (test_texts_of_any_length). */
-#define FEW_BYTES 64
 /* Marks with at least this many launches, and as many as each other, are the same work
  * (test_inputs_of_several_sizes_in_turn). */
 #define SAME_LAUNCHES 4
@@ -256,7 +253,7 @@ static void add_varying(struct varying *varying, const struct mark *mark)
     mark_add(iteration, mark);
     varying->marks += varying->ends > 0;
     if (!has_input(mark, varying->least)) {
-        bool other = has_input(mark, FEW_BYTES + 1);
+        bool other = has_input(mark, MARK_FEW_BYTES + 1);
         varying->others += other;
         varying->uneven |= other && varying->apart > 0;
         varying->apart = other ? 0 : varying->apart + 1;
@@ -399,10 +396,10 @@ static bool find_inner(struct period *period, unsigned length)
     const struct mark sum = iteration_of(period, inner.marks, 0);
     uint64_t all = sum.launches + sum.graphs;
     uint64_t same = (uint64_t)inner.inputs * (inner.usual.launches + inner.usual.graphs);
-    if (inner.largest <= FEW_BYTES || inner.inputs <= inner.periods ||
+    if (inner.largest <= MARK_FEW_BYTES || inner.inputs <= inner.periods ||
         INNER_ALIKE * inner.alike < inner.inputs ||
         INNER_BESIDE * (all > same ? all - same : same - all) > all ||
-        sum.bytes_out > inner.inputs * inner.usual.bytes_out + inner.periods * FEW_BYTES)
+        sum.bytes_out > inner.inputs * inner.usual.bytes_out + inner.periods * MARK_FEW_BYTES)
         return false;
     const struct mark mean = mean_iteration(&sum, inner.inputs);
     vary(period, &mean, mean_of(inner.marks, inner.inputs), (double)inner.alike / inner.inputs,
@@ -417,7 +414,7 @@ static bool differs_in_sizes(const struct period *period, unsigned length)
     const struct mark *last = mark_at(period, period->count - 1);
     for (unsigned i = 1; i <= length; i++) {
         const struct mark *mark = mark_at(period, period->count - i);
-        if (!has_input(mark, FEW_BYTES + 1) || mark->launches < SAME_LAUNCHES ||
+        if (!has_input(mark, MARK_FEW_BYTES + 1) || mark->launches < SAME_LAUNCHES ||
             mark->launches != last->launches || mark->graphs != last->graphs ||
             mark->copies_in != last->copies_in || mark->copies_out != last->copies_out)
             return false;
@@ -429,7 +426,7 @@ static bool differs_in_sizes(const struct period *period, unsigned length)
 static bool has_request(const struct period *period, unsigned marks, unsigned but)
 {
     for (unsigned i = but + 1; i <= but + marks; i++)
-        if (has_input(mark_at(period, period->count - i), FEW_BYTES + 1))
+        if (has_input(mark_at(period, period->count - i), MARK_FEW_BYTES + 1))
             return true;
     return false;
 }
@@ -504,7 +501,7 @@ static enum period_state go_on_varying(struct period *period, const struct mark 
         period->smaller = 0;
         return PERIOD_BOUNDARY;
     }
-    period->smaller += has_input(mark, FEW_BYTES + 1);
+    period->smaller += has_input(mark, MARK_FEW_BYTES + 1);
     if (period->smaller <= VARYING_OTHERS)
         return PERIOD_WITHIN;
     period_begin(period, period->known_calls);
@@ -563,7 +560,7 @@ enum period_state period_add(struct period *period, const struct mark *mark, boo
     }
     if (period->length)
         return go_on(period);
-    period->varying[1].least = FEW_BYTES + 1;
+    period->varying[1].least = MARK_FEW_BYTES + 1;
     add_varying(&period->varying[0], mark);
     add_varying(&period->varying[1], mark);
     add_largest(&period->varying[2], mark);

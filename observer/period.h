@@ -13,6 +13,11 @@
 
 #define PERIOD_MARKS 512 /* that are remembered: the longest period is a quarter of that */
 
+/* Where there are larger inputs, one of at most this many bytes begins no iteration: it is a step's
+ * position, or its last word (test_texts_of_any_length). Results of as many are a report; larger
+ * ones answer a request. */
+#define MARK_FEW_BYTES 64
+
 struct mark {
     uint64_t at_ns;
     uint64_t bytes_in, bytes_out; /* copied to the GPU, and to the host */

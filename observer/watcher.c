@@ -69,7 +69,6 @@ struct watcher {
     uint64_t made_at;   /* how many graphs were launched when one was last made */
     uint64_t loaded_at; /* how many launches there had been when code was last loaded */
     bool loaded;        /* what it mostly needs */
-    uint64_t input_at;  /* how many launches there had been when it copied in last */
     struct inputs inputs;
     unsigned era;  /* how often something else has come to stand for waits */
     bool parted;   /* inputs stand for waits, though there are some: each begins the same work */
@@ -500,8 +499,8 @@ static void count(struct watcher *watcher, const struct call *call)
         thread.idle = 0;
     }
     if (kind == CALL_COPY_IN) {
-        inputs_add(&watcher->inputs, call->bytes, launches_of(watcher) - watcher->input_at);
-        watcher->input_at = launches_of(watcher);
+        if (!watcher->handle)
+            inputs_add(&watcher->inputs, call->bytes, launches_of(watcher));
         since->copies_in++;
         since->bytes_in += call->bytes;
     } else if (kind == CALL_COPY_OUT || kind == CALL_COPY_OUT_WAIT) {

@@ -1,0 +1,294 @@
+/* What an iteration is where requests vary, or have parts that look like iterations. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/observer/marks.h"
+
+/* Batches of any size. */
+static void test_each_request_is_another(void **state)
+{
+    uint32_t random = 7;
+    unsigned boundaries = 0;
+    (void)state;
+    for (int i = 0; i < 3900; i++) {
+        uint32_t size = 1 + draw(&random, 100);
+        assert_int_equal(wait_for(10 * size, 1024 * size, 4 * size, 1000000), PERIOD_UNKNOWN);
+    }
+    for (int i = 0; i < 200; i++) {
+        uint32_t size = 1 + draw(&random, 100);
+        boundaries += wait_for(10 * size, 1024 * size, 4 * size, 1000000) == PERIOD_BOUNDARY;
+    }
+    assert_true(boundaries >= 90);
+    assert_true(period.varies);
+    assert_int_equal(period.length, 1);
+    assert_true(period.match < 0.9);
+    struct mark iteration = period_iteration(&period);
+    assert_in_range(iteration.launches, 400, 600);
+    assert_int_equal(iteration.copies_in, 1);
+    assert_int_equal(iteration.at_ns, 1000000);
+}
+
+/* Words of a text: each step takes its number in and gives a word out, and a text begins with its
+ * prompt. */
+static void test_texts_of_any_length(void **state)
+{
+    uint32_t random = 3;
+    unsigned boundaries = 0, texts = 0;
+    (void)state;
+    for (int i = 0; i < 800; i++) {
+        texts += period.varies;
+        boundaries += wait_for(80, 400 + draw(&random, 4000), 8, 3000000) == PERIOD_BOUNDARY;
+        for (uint32_t word = 0, words = 4 + draw(&random, 16); word < words; word++)
+            boundaries += wait_for(40, 8, 8, 1000000) == PERIOD_BOUNDARY;
+    }
+    assert_true(texts > 200);
+    assert_in_range(boundaries, texts, texts + 1);
+    assert_in_range(period.length, 11, 14);
+}
+
+/* Inputs of a start end nothing: the program takes none. */
+static void test_inputs_that_stop(void **state)
+{
+    uint32_t random = 5;
+    unsigned boundaries = 0;
+    (void)state;
+    for (int i = 0; i < 8; i++)
+        wait_for(1 + draw(&random, 5000), 65536, 0, 1000000);
+    for (int i = 0; i < 6000; i++)
+        assert_int_equal(wait_for(1 + draw(&random, 5000), 0, 8, 1000000), PERIOD_UNKNOWN);
+    for (int i = 0; i < 6000; i++)
+        boundaries += wait_for(100, 0, 8, 1000000) == PERIOD_BOUNDARY;
+    assert_true(boundaries > 1000);
+    assert_false(period.varies);
+}
+
+/* Pictures of 1.5 s: an input, and unlike steps with a small one. */
+static void test_slow_pictures(void **state)
+{
+    unsigned boundaries = 0;
+    (void)state;
+    for (int i = 0; i < 40; i++)
+        for (uint32_t step = 0; step < 20; step++)
+            boundaries += wait_for(40 + 30 * step, step ? 8 : 8192, 8, 75000000) == PERIOD_BOUNDARY;
+    assert_int_equal(period.length, 20);
+    assert_in_range(boundaries, 30, 38);
+}
+
+/* One whose requests vary is found sooner then. */
+static void test_known_and_unlike(void **state)
+{
+    uint32_t random = 7;
+    unsigned boundaries = 0;
+    (void)state;
+    period_begin(&period, 510);
+    for (int i = 0; i < 2000; i++) {
+        uint32_t size = 1 + draw(&random, 100);
+        boundaries += wait_for(10 * size, 1024 * size, 0, 1000000) == PERIOD_BOUNDARY;
+    }
+    assert_true(period.varies);
+    assert_true(boundaries > 900);
+}
+
+/* A server of texts whose inputs have any length: as many steps each. */
+static void test_inputs_of_any_length(void **state)
+{
+    unsigned boundaries = 0, random = 1;
+    (void)state;
+    for (int i = 0; i < 2000; i++) {
+        random = random * 1664525 + 1013904223;
+        boundaries += wait_for(17, 20 + (random >> 16) % 380, 8, 400000) == PERIOD_BOUNDARY;
+        for (int step = 0; step < 16; step++)
+            boundaries += wait_for(1, 0, 8, 100000) == PERIOD_BOUNDARY;
+    }
+    assert_int_equal(period.length, 17);
+    assert_false(period.varies);
+    assert_true(boundaries > 1200);
+}
+
+/* Of cameras in turn, each with frames of its own size. */
+static void test_inputs_of_several_sizes_in_turn(void **state)
+{
+    const uint64_t bytes[] = {1 << 20, 1 << 22, 1 << 24};
+    unsigned boundaries = 0;
+    (void)state;
+    for (int i = 0; i < 3000; i++)
+        boundaries += wait_for(5, bytes[i % 3], 4096, 3000000) == PERIOD_BOUNDARY;
+    assert_true(period.varies);
+    assert_int_equal(period.length, 1);
+    assert_true(boundaries > 1500);
+    assert_int_equal(period_iteration(&period).launches, 5);
+}
+
+/* Two models of a request: other work, with an input each. */
+static void test_stages_of_a_request(void **state)
+{
+    unsigned boundaries = 0;
+    (void)state;
+    for (int i = 0; i < 3000; i++)
+        boundaries +=
+            wait_for(i % 2 ? 40 : 60, i % 2 ? 4096 : 1 << 20, 512, 3000000) == PERIOD_BOUNDARY;
+    assert_false(period.varies);
+    assert_int_equal(period.length, 2);
+    assert_true(boundaries > 1000);
+}
+
+/* A step of training waits for its batch, and for whether its gradients are finite; each tenth
+ * step looks at the loss as well. The wait for the next batch has nothing to wait for then. */
+static unsigned train(unsigned steps, unsigned looks_each)
+{
+    unsigned boundaries = 0;
+    bool looked = false;
+    for (unsigned i = 1; i <= steps; i++) {
+        if (!looked)
+            boundaries += wait_for(15, 1 << 20, 0, 1000000) == PERIOD_BOUNDARY;
+        boundaries += wait_for(60, (looked ? 1 << 20 : 0) + 2048, 4, 2000000) == PERIOD_BOUNDARY;
+        looked = i % looks_each == 0;
+        if (looked)
+            boundaries += wait_for(15, 0, 4, 1000000) == PERIOD_BOUNDARY;
+    }
+    return boundaries;
+}
+
+static void test_a_report_now_and_then(void **state)
+{
+    (void)state;
+    for (unsigned each = 5; each <= 40; each += 5) {
+        set_up(state);
+        train(2000, each);
+        assert_in_range(train(200, each), 198, 202);
+        struct mark iteration = period_iteration(&period);
+        assert_in_range(iteration.launches, 73, 77);
+        assert_int_equal(period.length, 2);
+    }
+}
+
+struct part {
+    unsigned times;
+    uint32_t launches;
+    uint64_t bytes_in, bytes_out;
+};
+
+/* Boundaries of N requests of these parts, after as many again. */
+static unsigned serve(const struct part *parts, size_t count, unsigned requests)
+{
+    unsigned boundaries = 0;
+    for (unsigned i = 0; i < 2 * requests; i++)
+        for (size_t p = 0; p < count; p++)
+            for (unsigned k = 0; k < parts[p].times; k++) {
+                enum period_state now =
+                    wait_for(parts[p].launches, parts[p].bytes_in, parts[p].bytes_out, 1000000);
+                boundaries += i >= requests && now == PERIOD_BOUNDARY;
+            }
+    return boundaries;
+}
+
+/* Parts of a request are not iterations of their own, even where all have inputs of one size. */
+static void test_parts_of_a_request(void **state)
+{
+    static const struct part prompt[] = {{1, 400, 768, 8}, {12, 40, 512, 8}};
+    static const struct part tiles[] = {{4, 60, 1 << 20, 0}, {5, 10, 0, 8}};
+    static const struct part picture[] = {{20, 300, 128, 0}, {1, 100, 0, 1 << 20}};
+    static const struct part words[] = {
+        {1, 420, 6000, 8}, {11, 330, 4096, 8}, {1, 330, 4096, 4096}};
+    static const struct part accumulated[] = {{4, 150, 1 << 20, 0}, {1, 60, 0, 4}};
+    (void)state;
+    assert_in_range(serve(prompt, 2, 200), 199, 201);
+    set_up(state);
+    assert_in_range(serve(tiles, 2, 300), 299, 301);
+    set_up(state);
+    assert_in_range(serve(picture, 2, 200), 199, 201);
+    set_up(state);
+    assert_in_range(serve(words, 3, 200), 199, 201);
+    set_up(state);
+    assert_in_range(serve(accumulated, 2, 500), 499, 501);
+}
+
+/* A picture is one, with a wait for each of its many steps. */
+static void test_steps_of_a_request(void **state)
+{
+    (void)state;
+    for (unsigned steps = 12; steps <= 120; steps += 9) {
+        const struct part picture[] = {{1, 20, 16384, 0}, {steps - 2, 20, 8, 0}, {1, 20, 8, 65536}};
+        set_up(state);
+        assert_in_range(serve(picture, 3, 300), 299, 301);
+        assert_int_equal(period.length, steps);
+    }
+}
+
+/* Inputs that are not of the largest any more: what ended iterations ends none. */
+static void test_inputs_become_smaller(void **state)
+{
+    unsigned lost = 0, boundaries = 0;
+    (void)state;
+    train(1500, 10);
+    assert_true(period.varies);
+    for (unsigned i = 0; i < 4000; i++) {
+        enum period_state now = wait_for(75, 300000, i % 10 ? 0 : 4, 3000000);
+        lost += now == PERIOD_LOST;
+        boundaries += now == PERIOD_BOUNDARY;
+    }
+    assert_int_equal(lost, 1);
+    assert_true(boundaries > 3000);
+}
+
+/* Texts of any length, a long prompt and a short one by turns. */
+static void test_prompts_by_turns(void **state)
+{
+    uint32_t random = 5;
+    unsigned boundaries = 0, requests = 0;
+    (void)state;
+    for (int i = 0; i < 900; i++) {
+        requests += period.varies;
+        boundaries += wait_for(60, i % 2 ? 4096 : 512, 8, 1000000) == PERIOD_BOUNDARY;
+        for (uint32_t word = 0, words = 10 + draw(&random, 11); word < words; word++)
+            boundaries += wait_for(40, 0, 8, 1000000) == PERIOD_BOUNDARY;
+    }
+    assert_true(requests > 400);
+    assert_in_range(boundaries, requests, requests + 1);
+}
+
+/* A picture for the encoder, and the first word for the decoder, which then gives any number. */
+static void test_two_inputs_of_a_request(void **state)
+{
+    uint32_t random = 11;
+    unsigned boundaries = 0, requests = 0;
+    (void)state;
+    /* A start has larger ones. */
+    wait_for(1, 1 << 28, 0, 100000000);
+    for (int i = 0; i < 800; i++) {
+        requests += period.varies;
+        boundaries += wait_for(60, 300000, 0, 1000000) == PERIOD_BOUNDARY;
+        boundaries += wait_for(40, 1024, 0, 1000000) == PERIOD_BOUNDARY;
+        for (uint32_t word = 0, words = 10 + draw(&random, 11); word < words; word++)
+            boundaries += wait_for(40, 0, 2, 1000000) == PERIOD_BOUNDARY;
+    }
+    assert_true(period.varies && requests > 400);
+    assert_in_range(boundaries, requests, requests + 1);
+    assert_in_range(period.length, 15, 19);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_each_request_is_another, set_up),
+        cmocka_unit_test_setup(test_texts_of_any_length, set_up),
+        cmocka_unit_test_setup(test_inputs_that_stop, set_up),
+        cmocka_unit_test_setup(test_slow_pictures, set_up),
+        cmocka_unit_test_setup(test_known_and_unlike, set_up),
+        cmocka_unit_test_setup(test_inputs_of_any_length, set_up),
+        cmocka_unit_test_setup(test_inputs_of_several_sizes_in_turn, set_up),
+        cmocka_unit_test_setup(test_stages_of_a_request, set_up),
+        cmocka_unit_test_setup(test_a_report_now_and_then, set_up),
+        cmocka_unit_test_setup(test_parts_of_a_request, set_up),
+        cmocka_unit_test_setup(test_steps_of_a_request, set_up),
+        cmocka_unit_test_setup(test_inputs_become_smaller, set_up),
+        cmocka_unit_test_setup(test_prompts_by_turns, set_up),
+        cmocka_unit_test_setup(test_two_inputs_of_a_request, set_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
