@@ -4,6 +4,7 @@
 
 #include "orchestrator/console/report.h"
 #include "orchestrator/trace/run.h"
+#include "statistics/statistics.h"
 
 /* Windows of each side are no more once the error of what they show is at most this share. Two may
  * agree by chance. */
@@ -76,54 +77,40 @@ static enum status run_pair(struct capture *capture, const struct point *workloa
     return status == STATUS_OK ? run_program(capture, &points[1], &limits, program_ips) : status;
 }
 
-/* Of logarithms of ratios: their mean, and its standard error. */
-struct mean {
-    double sum, squares;
-    unsigned count;
-};
-
-static void add(struct mean *mean, double ratio)
+/* The standard error of their mean, as a share of it. */
+static double error_of(const double *ratios, unsigned count)
 {
-    mean->sum += log(ratio);
-    mean->squares += log(ratio) * log(ratio);
-    mean->count++;
-}
-
-static double error_of(const struct mean *mean)
-{
-    double n = mean->count;
-    return n < PAIRS_LEAST
-               ? (double)INFINITY
-               : sqrt(fmax(0.0, mean->squares - mean->sum * mean->sum / n) / (n - 1.0) / n);
+    return count < PAIRS_LEAST ? (double)INFINITY
+                               : statistics_ci95_rel(ratios, count) / statistics_t975(count - 1);
 }
 
 enum status capture_compare_crowd(struct capture *capture, const struct point *workload,
                                   unsigned pairs)
 {
     struct crew crew = CREW_EMPTY;
-    struct mean mean = {0};
-    double sum_ips = 0.0;
+    double ratios[CAPTURE_PAIRS_MOST], sum_ips = 0.0;
+    unsigned count = 0;
     enum status status = STATUS_OK;
     capture_announce(capture, "measuring the workload", capture->crowd);
-    while (mean.count < pairs && error_of(&mean) > ERROR_REL && status == STATUS_OK) {
+    while (count < pairs && error_of(ratios, count) > ERROR_REL && status == STATUS_OK) {
         double program_ips, replay_ips;
         status = run_pair(capture, workload, &crew, &program_ips, &replay_ips);
         /* There may be too many clients, or too little memory, for both crowds. */
-        if (status == STATUS_WORKER && mean.count == 0 && capture->beside.pool.count > 0) {
+        if (status == STATUS_WORKER && count == 0 && capture->beside.pool.count > 0) {
             status = capture_end_crowd(capture, STATUS_OK);
             continue;
         }
         if (status != STATUS_OK)
             break;
-        add(&mean, replay_ips / program_ips);
+        ratios[count++] = replay_ips / program_ips;
         sum_ips += program_ips;
     }
     status = crew_dismiss_after(&crew, &capture->session, capture->limits.timeout_ns, status);
     if (status != STATUS_OK)
         return status;
-    capture->program_crowd_ips = sum_ips / mean.count;
-    capture->replay_crowd_ips = capture->program_crowd_ips * exp(mean.sum / mean.count);
-    capture->crowd_error = error_of(&mean);
+    capture->program_crowd_ips = sum_ips / count;
+    capture->replay_crowd_ips = capture->program_crowd_ips * statistics_mean(ratios, count);
+    capture->crowd_error = error_of(ratios, count);
     return STATUS_OK;
 }
 
