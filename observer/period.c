@@ -34,6 +34,11 @@
 /* After this many smaller inputs in a row the largest was one of a start, or inputs have become
  * smaller (test_inputs_become_smaller). */
 #define VARYING_OTHERS 32
+/* Where nothing was copied in for this long, and of the last marks one in this many is like the one
+ * before it, each mark is an iteration: a program whose data stay on the GPU, with as many steps
+ * for a request as it takes (test_steps_without_input). */
+#define WITHOUT_INPUT_NS (8 * NS_PER_S)
+#define WITHOUT_INPUT_ALIKE 3
 /* Marks with at least this many launches, and as many as each other, are the same work
  * (test_inputs_of_several_sizes_in_turn). */
 #define SAME_LAUNCHES 4
@@ -351,6 +356,27 @@ static bool find_varying(struct period *period, const struct varying *varying, u
     return true;
 }
 
+/* Whether each mark is an iteration: there are no inputs that could end them. */
+static bool find_without_input(struct period *period, uint64_t now_ns)
+{
+    const struct varying *any = &period->varying[0];
+    uint64_t since_ns = any->ends ? any->last_ns : period->begun_ns;
+    unsigned known = period->count < PERIOD_MARKS ? (unsigned)period->count : PERIOD_MARKS;
+    unsigned alike = 0;
+    struct mark sum = iteration_of(period, known - 1, 0);
+    for (unsigned i = 1; i < known; i++)
+        alike +=
+            are_alike(mark_at(period, period->count - i), mark_at(period, period->count - i - 1));
+    if (known <= VARYING_FEWEST || sum.copies_in || WITHOUT_INPUT_ALIKE * alike < known)
+        return false;
+    sum.at_ns = now_ns - mark_at(period, period->count - known)->at_ns;
+    const struct mark mean = mean_iteration(&sum, known - 1);
+    if (now_ns - since_ns < (is_known(period, &mean, 1) ? LASTING_NS : WITHOUT_INPUT_NS))
+        return false;
+    vary(period, &mean, 1, (double)alike / (known - 1), PERIOD_NO_INPUT);
+    return true;
+}
+
 /* What is between the largest inputs of the last periods, as many as show something. */
 struct inner {
     unsigned periods, marks;
@@ -478,6 +504,8 @@ static bool find(struct period *period)
     if ((!length || for_ns > VARYING_LONGEST_NS) &&
         find_varying(period, choose_inputs(period, for_ns), for_ns))
         return true;
+    if (!length && find_without_input(period, now_ns))
+        return true;
     if (!length || period->lasted_ns < lasting(period) || !is_steady(period, length))
         return false;
     /* The first marks of a program, some of them odd, may have hidden a shorter one. */
@@ -503,7 +531,7 @@ static enum period_state go_on_varying(struct period *period, const struct mark 
     }
     period->smaller += has_input(mark, MARK_FEW_BYTES + 1);
     if (period->smaller <= VARYING_OTHERS)
-        return PERIOD_WITHIN;
+        return period->least_input == PERIOD_NO_INPUT ? PERIOD_BOUNDARY : PERIOD_WITHIN;
     period_begin(period, period->known_calls);
     return PERIOD_LOST;
 }

@@ -60,13 +60,16 @@ struct varying {
     bool uneven; /* the smaller ones are not as many each time, one behind the other */
 };
 
+/* There are no inputs: each mark ends an iteration that varies. */
+#define PERIOD_NO_INPUT UINT64_MAX
+
 struct period {
     struct mark marks[PERIOD_MARKS]; /* mark number i at i % PERIOD_MARKS */
     uint64_t count;                  /* of marks */
     unsigned length;                 /* marks in an iteration; 0: unknown */
     bool varies;                     /* from one iteration to the next; `length` is the mean */
-    uint64_t least_input;            /* bytes, in the mark that ends one that varies */
-    unsigned smaller;                /* inputs since then that would have ended others */
+    uint64_t least_input; /* bytes, in the mark that ends one that varies; or PERIOD_NO_INPUT */
+    unsigned smaller;     /* inputs since then that would have ended others */
     /* Any input ends one, one of more than a few numbers, or one of the largest. */
     struct varying varying[3];
     unsigned known_calls;       /* of an iteration, with its marks; 0: unknown */

@@ -82,6 +82,26 @@ def cupy_spectra(rate):
     forever(rate, lambda: cupy.asnumpy(cupy.abs(cupy.fft.fft(cupy.asarray(signals))).max(axis=1)))
 
 
+def clusters(rate):
+    """CuPy: data that stay on the GPU, and for each answer as many steps as it takes to converge."""
+    import cupy
+    points = cupy.random.rand(20000, 8, dtype=cupy.float32)
+    names = cupy.arange(16)[None]
+    while True:
+        centres = points[cupy.random.randint(0, 20000, 16)]
+        rate.tick()
+        before = 1e9
+        for _ in range(30):
+            distances = ((points[:, None] - centres[None]) ** 2).sum(2)
+            now = float(distances.min(1).sum())
+            rate.tick()
+            if abs(before - now) < 1e-3 * now:
+                break
+            before = now
+            near = (distances.argmin(1)[:, None] == names).astype(cupy.float32)
+            centres = (near.T @ points) / cupy.maximum(near.sum(0), 1)[:, None]
+
+
 def texts(rate):
     """A language model of transformers, with prompts and answers of any length."""
     import torch
@@ -419,8 +439,8 @@ def layers(torch, width):
 
 def main():
     programs = {function.__name__: function for function in (
-        jax_batches, jax_texts, cupy_spectra, texts, batches, pool, stages, compiled, training,
-        pinned, scaled, speech, images, pipeline, tokens, copies, engine, sizes, epochs)}
+        jax_batches, jax_texts, cupy_spectra, clusters, texts, batches, pool, stages, compiled,
+        training, pinned, scaled, speech, images, pipeline, tokens, copies, engine, sizes, epochs)}
     programs[sys.argv[1]](Rate(sys.argv[2]))
 
 

@@ -72,6 +72,7 @@ counts_as() {
 @test "JAX, which copies and waits in threads of its own" { counts_as jax_batches jax; }
 @test "JAX, with texts of any length" { counts_as jax_texts jax; }
 @test "CuPy and cuFFT" { counts_as cupy_spectra cupy; }
+@test "CuPy, with data that stay on the GPU and as many steps as it takes" { counts_as clusters cupy; }
 @test "a language model of transformers, with texts of any length" { counts_as texts transformers; }
 @test "batches of any size" { counts_as batches torch; }
 @test "threads of a pool" { counts_as pool torch; }

@@ -67,6 +67,35 @@ static void test_inputs_that_stop(void **state)
     assert_false(period.varies);
 }
 
+/* Data that stay on the GPU: a wait for the first guess, a first step, and as many more as it takes
+ * to converge. A service whose inputs come later is another one. */
+static void test_steps_without_input(void **state)
+{
+    uint32_t random = 5;
+    unsigned boundaries = 0, marks = 0, lost = 0;
+    (void)state;
+    wait_for(100, 1 << 20, 0, 1000000);
+    for (int i = 0; i < 1000; i++) {
+        enum period_state states[32];
+        uint32_t steps = 11 + draw(&random, 6), step = 0;
+        states[step++] = wait_for(5, 0, 4, 1000000);
+        states[step++] = wait_for(12, 0, 4, 1000000);
+        while (step < steps)
+            states[step++] = wait_for(14 + draw(&random, 2), 0, 4, 1000000);
+        for (uint32_t s = 0; s < steps; s++, marks++)
+            boundaries += states[s] == PERIOD_BOUNDARY;
+    }
+    assert_in_range(boundaries, marks - 8100, marks - 7990);
+    assert_true(period.varies);
+    assert_int_equal(period.length, 1);
+    assert_in_range(period_iteration(&period).launches, 13, 14);
+    assert_int_equal(period_iteration(&period).at_ns, 1000000);
+    for (int i = 0; i < 6000; i++)
+        lost += wait_for(10 + draw(&random, 900), 65536, 4, 1000000) == PERIOD_LOST;
+    assert_int_equal(lost, 1);
+    assert_true(period.least_input <= 65536);
+}
+
 /* Pictures of 1.5 s: an input, and unlike steps with a small one. */
 static void test_slow_pictures(void **state)
 {
@@ -278,6 +307,7 @@ int main(void)
         cmocka_unit_test_setup(test_each_request_is_another, set_up),
         cmocka_unit_test_setup(test_texts_of_any_length, set_up),
         cmocka_unit_test_setup(test_inputs_that_stop, set_up),
+        cmocka_unit_test_setup(test_steps_without_input, set_up),
         cmocka_unit_test_setup(test_slow_pictures, set_up),
         cmocka_unit_test_setup(test_known_and_unlike, set_up),
         cmocka_unit_test_setup(test_inputs_of_any_length, set_up),
