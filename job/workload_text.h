@@ -22,7 +22,7 @@
 
 #include "common/status.h"
 
-#define WORKLOAD_STEPS 64      /* of a workload, and of all workloads of a mix together */
+#define WORKLOAD_STEPS 256     /* of a workload, and of all workloads of a mix together */
 #define WORKLOAD_NAME_BYTES 32 /* with the NUL */
 #define WORKLOAD_STEP_TEXT 128
 #define WORKLOAD_DEPTH 4              /* of repeats, one within the other */

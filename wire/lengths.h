@@ -18,9 +18,9 @@
 #include "job/workload_text.h"
 
 #define WORKER_LENGTHS_MAGIC UINT64_C(0xb16c656e67746873)
-#define WORKER_LENGTHS_VERSION 3
-#define WORKER_LENGTHS_MOST 64
-#define WORKER_LENGTHS_TEXT 4096 /* of all kernels in the argument */
+#define WORKER_LENGTHS_VERSION 4
+#define WORKER_LENGTHS_MOST WORKLOAD_STEPS
+#define WORKER_LENGTHS_TEXT 16384 /* of all kernels in the argument */
 
 struct length {
     uint64_t amount;

@@ -18,6 +18,9 @@ static const double near[MERGES + 1] = {
     CAPTURED_EQUAL_NEAR, CAPTURED_EQUAL_NEAR, 2, 2, 8, INFINITY, INFINITY};
 static const double sizes_near[MERGES + 1] = {1, 1, 1, 2, 8, INFINITY, INFINITY};
 
+/* Steps that one can read: more are repeats, where what they do repeats itself. */
+#define STEPS_READ 64
+
 /* Blocks that a multiprocessor has room for, and shared memory: of the GPUs that have least of it.
  */
 #define SM_BLOCKS 32.0
@@ -251,47 +254,58 @@ static bool gives_work(const struct captured_iteration *iteration)
     return false;
 }
 
-/* Whether the grammar takes as many. */
-static bool is_few(const struct runs *runs)
-{
-    return runs->count <= WORKLOAD_STEPS && runs->unrolled <= WORKLOAD_UNROLLED_MOST;
-}
+/* How an iteration becomes steps of the grammar. */
+struct attempt {
+    unsigned depth;  /* of repeats, one within the other */
+    unsigned merges; /* no more than it takes of these levels */
+    size_t most;     /* steps */
+};
 
-/* Merges as much as the grammar asks for. False: all that is alike is still too much. */
-static bool merge(const struct captured_iteration *iteration, const struct capture_choice *choice,
-                  struct runs *runs, unsigned *level)
+/* Steps that one can read come first, then as many as the grammar takes, then merged ones. */
+static const struct attempt attempts[] = {
+    {0, 0, STEPS_READ},
+    {1, 0, STEPS_READ},
+    {2, 0, STEPS_READ},
+    {3, 0, STEPS_READ},
+    {WORKLOAD_DEPTH, 0, STEPS_READ},
+    {0, 0, WORKLOAD_STEPS},
+    {1, 0, WORKLOAD_STEPS},
+    {2, 0, WORKLOAD_STEPS},
+    {3, 0, WORKLOAD_STEPS},
+    {WORKLOAD_DEPTH, MERGES, WORKLOAD_STEPS},
+    {0, MERGES, WORKLOAD_STEPS},
+};
+
+/* *few: no more steps than that came of it. */
+static enum status make_few(const struct captured_iteration *iteration,
+                            const struct capture_choice *choice, const struct attempt *attempt,
+                            struct runs *runs, struct captured_workload *out, bool *few)
 {
-    for (*level = 0; *level <= MERGES; ++*level) {
-        make_runs(iteration, choice, *level, runs);
-        if (is_few(runs))
-            return true;
+    struct captured_iteration folded;
+    enum status status = capture_fold(iteration, attempt->depth, &folded);
+    *few = false;
+    if (status != STATUS_OK)
+        return status;
+    for (unsigned level = 0; level <= attempt->merges && !*few; level++) {
+        make_runs(&folded, choice, level, runs);
+        *few = runs->count <= attempt->most && runs->unrolled <= WORKLOAD_UNROLLED_MOST;
+        out->merged = level;
     }
-    return false;
+    out->folded = *few && folded.count < iteration->count;
+    captured_iteration_release(&folded);
+    return STATUS_OK;
 }
 
-/* With as many repeats within each other as it takes, where there are too many steps without. */
 static enum status find_runs(const struct captured_iteration *iteration,
                              const struct capture_choice *choice, struct runs *runs,
                              struct captured_workload *out)
 {
-    make_runs(iteration, choice, 0, runs);
-    bool few = is_few(runs);
-    for (unsigned depth = 1; depth <= WORKLOAD_DEPTH && !few; depth++) {
-        struct captured_iteration folded;
-        enum status status = capture_fold(iteration, depth, &folded);
-        if (status != STATUS_OK)
-            return status;
-        if (depth < WORKLOAD_DEPTH) {
-            make_runs(&folded, choice, 0, runs);
-            few = is_few(runs);
-        } else {
-            few = merge(&folded, choice, runs, &out->merged);
-        }
-        out->folded = few && folded.count < iteration->count;
-        captured_iteration_release(&folded);
-    }
-    if (few || merge(iteration, choice, runs, &out->merged))
-        return STATUS_OK;
+    enum status status = STATUS_OK;
+    bool few = false;
+    for (size_t i = 0; i < sizeof attempts / sizeof *attempts && status == STATUS_OK && !few; i++)
+        status = make_few(iteration, choice, &attempts[i], runs, out, &few);
+    if (status != STATUS_OK || few)
+        return status;
     return status_set(STATUS_UNSUPPORTED,
                       "an iteration has %zu steps even when all that is alike is one: a workload "
                       "has at most %d",

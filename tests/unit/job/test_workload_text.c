@@ -174,7 +174,7 @@ static void there_is_an_end_to_steps(void **state)
     for (int i = 0; i < WORKLOAD_STEPS; i++)
         add("synchronize");
     assert_int_equal(workload_add_step(&workload, "copy-in 4M"), STATUS_USAGE);
-    assert_non_null(strstr(status_text(), "at most 64 steps: count=N repeats one, and a 'repeat' "
+    assert_non_null(strstr(status_text(), "at most 256 steps: count=N repeats one, and a 'repeat' "
                                           "several"));
     assert_int_equal(workload.count, WORKLOAD_STEPS);
     assert_int_equal(workload_end(&workload), STATUS_USAGE);
@@ -333,8 +333,9 @@ static void data_is_followed(void **state)
 
 /* -- mixes ------------------------------------------------------------------------------------- */
 
-static struct workload some[3] = {
-    {.name = "detect", .count = 30}, {.name = "embed", .count = 30}, {.name = "big", .count = 30}};
+static struct workload some[3] = {{.name = "detect", .count = 100},
+                                  {.name = "embed", .count = 100},
+                                  {.name = "big", .count = 100}};
 
 static enum status parse(const char *text, struct mix *mix, char bad[64])
 {
@@ -368,7 +369,7 @@ static void mixes_have_weights(void **state)
         {"detect:+embed", "'detect:': a weight is"},
         {"detect:3x", "'detect:3x': a weight is"},
         {"detect+detect:2", "workload 'detect' stands twice in a mix"},
-        {"detect+embed+big", "at most 64 steps together"},
+        {"detect+embed+big", "at most 256 steps together"},
     };
     struct mix before = mix;
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
