@@ -432,6 +432,50 @@ def epochs(rate):
                 rate.tick()
 
 
+def experts(rate):
+    """A mixture of experts: each layer waits for how many rows the router gives to each of them."""
+    import torch
+    router = torch.nn.Linear(256, 8).cuda().half()
+    chosen = [torch.nn.Sequential(torch.nn.Linear(256, 256), torch.nn.GELU()).cuda().half()
+              for _ in range(8)]
+
+    def answer():
+        state = torch.randn(random.choice((16, 64)), 256).half().cuda()
+        for _ in range(3):
+            routes, given = router(state).argmax(1), torch.zeros_like(state)
+            for i, expert in enumerate(chosen):
+                rows = (routes == i).nonzero().squeeze(1)
+                if len(rows):
+                    given[rows] = expert(state[rows])
+            state = given
+        state.float().mean().item()
+
+    with torch.inference_mode():
+        forever(rate, answer)
+
+
+def accumulated(rate):
+    """Steps of training of four batches each; a step reads its loss and the norm of its gradients.
+    """
+    import torch
+    model = layers(torch, 1024).float()
+    optimizer = torch.optim.AdamW(model.parameters(), 1e-4)
+
+    def step():
+        optimizer.zero_grad()
+        total = 0
+        for _ in range(4):
+            loss = model(torch.randn(64, 1024).cuda()).pow(2).mean() / 4
+            loss.backward()
+            total = total + loss.detach()
+        norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        total.item()
+        norm.item()
+
+    forever(rate, step)
+
+
 def layers(torch, width):
     return torch.nn.Sequential(*[torch.nn.Sequential(
         torch.nn.Linear(width, width), torch.nn.ReLU()) for _ in range(8)]).cuda().half()
@@ -440,7 +484,8 @@ def layers(torch, width):
 def main():
     programs = {function.__name__: function for function in (
         jax_batches, jax_texts, cupy_spectra, clusters, texts, batches, pool, stages, compiled,
-        training, pinned, scaled, speech, images, pipeline, tokens, copies, engine, sizes, epochs)}
+        training, pinned, scaled, speech, images, pipeline, tokens, copies, engine, sizes, epochs,
+        experts, accumulated)}
     programs[sys.argv[1]](Rate(sys.argv[2]))
 
 

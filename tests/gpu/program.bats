@@ -89,3 +89,5 @@ counts_as() {
 @test "an engine in a process of its own, with texts of any length" { counts_as engine torch; }
 @test "a warm-up for each size of a batch" { counts_as sizes torch; }
 @test "training with a validation now and then" { counts_as epochs torch; }
+@test "a mixture of experts, with a wait for each of them" { counts_as experts torch; }
+@test "training whose steps have four batches" { counts_as accumulated torch; }
