@@ -6,8 +6,12 @@
 #define SEEN 16
 #define ALIKE 0.9
 
-/* This share may differ, of inputs and their work, and of all work. */
+/* This share may differ, of inputs and their work; and all work may be as much more than the usual
+ * for each, or less, down to a half, where some inputs have less, as those of an evaluation. */
 #define DIFFERS 20
+#define LEAST_WORK 0.5
+/* As much work as this is the same for inputs of any size. */
+#define SAME_LAUNCHES 4
 
 static bool near(uint64_t a, uint64_t b)
 {
@@ -24,7 +28,11 @@ void inputs_add(struct inputs *inputs, uint64_t bytes, uint64_t launches)
     if (bytes <= MARK_FEW_BYTES || work == 0)
         return;
     inputs->parts++;
-    inputs->alike += near(bytes, inputs->bytes) && near(work, inputs->work);
+    inputs->alike +=
+        near(work, inputs->work) && (work >= SAME_LAUNCHES || near(bytes, inputs->bytes));
+    if (inputs->votes == 0)
+        inputs->usual = work;
+    inputs->votes += near(work, inputs->usual) ? 1 : -1;
     inputs->bytes = bytes;
     inputs->work = work;
 }
@@ -34,6 +42,7 @@ bool inputs_part(const struct inputs *inputs, const struct mark *iteration)
     if (inputs->parts < SEEN || inputs->alike < ALIKE * inputs->parts)
         return false;
     double parts = (double)iteration->copies_in * inputs->parts / inputs->copies;
+    double usual = parts * (double)inputs->usual, work = iteration->launches + iteration->graphs;
     return parts >= FEWEST - 0.5 && iteration->bytes_out <= MARK_FEW_BYTES &&
-           near(iteration->launches + iteration->graphs, (uint64_t)(parts * (double)inputs->work));
+           work >= LEAST_WORK * usual && (work <= usual || near((uint64_t)work, (uint64_t)usual));
 }

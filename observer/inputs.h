@@ -11,6 +11,8 @@
 
 struct inputs {
     uint64_t bytes, work;  /* of the last input, and the launches after the one before it */
+    uint64_t usual;        /* such work of most of them, if they are more than half */
+    unsigned votes;        /* by how many those are more than the others */
     uint64_t launches;     /* of the thread, when it copied in last */
     unsigned copies;       /* to the GPU, of any size */
     unsigned parts, alike; /* inputs with work before them, and those that are like the last */

@@ -47,8 +47,11 @@
  * (test_a_report_now_and_then, test_parts_of_a_request). */
 #define INNER_ALIKE 3
 #define INNER_BESIDE 20
-/* The last iteration that is like the one before is looked for among this many. */
+/* The last iteration that is like the one before is looked for among this many; and one that is
+ * like the first of a candidate: there may be some of another kind now and then
+ * (test_a_few_others_now_and_then). */
 #define USUAL_AMONG 8
+#define FIRST_AMONG 16
 /* This share of the marks must be like those a period before. */
 #define ALIKE 0.95
 /* This share must remain so (test_one_odd_wait_among_many, test_texts_of_any_length). */
@@ -134,12 +137,39 @@ static struct mark iteration_of(const struct period *period, unsigned length, un
     return sum;
 }
 
+static uint32_t mean_of(uint32_t sum, unsigned count)
+{
+    return (sum + count / 2) / count;
+}
+
+/* The mean, of the sum of N iterations. */
+static struct mark mean_iteration(const struct mark *sum, unsigned count)
+{
+    return (struct mark){
+        .at_ns = sum->at_ns / count,
+        .bytes_in = sum->bytes_in / count,
+        .bytes_out = sum->bytes_out / count,
+        .launches = mean_of(sum->launches, count),
+        .graphs = mean_of(sum->graphs, count),
+        .copies_in = mean_of(sum->copies_in, count),
+        .copies_out = mean_of(sum->copies_out, count),
+    };
+}
+
+/* Of those that are remembered, at least two. */
+static struct mark mean_mark(const struct period *period)
+{
+    unsigned known = period->count < PERIOD_MARKS ? (unsigned)period->count : PERIOD_MARKS;
+    const struct mark sum = iteration_of(period, known - 1, 0);
+    return mean_iteration(&sum, known - 1);
+}
+
 struct mark period_iteration(const struct period *period)
 {
     uint64_t known = period->count < PERIOD_MARKS ? period->count : PERIOD_MARKS;
     struct mark last = iteration_of(period, period->length, 0), later = last;
     if (period->varies)
-        return period->mean;
+        return period->least_input == PERIOD_NO_INPUT ? mean_mark(period) : period->mean;
     for (unsigned i = 1; i < USUAL_AMONG && (uint64_t)(i + 1) * period->length < known; i++) {
         struct mark earlier = iteration_of(period, period->length, i);
         if (are_alike(&earlier, &later))
@@ -152,7 +182,7 @@ struct mark period_iteration(const struct period *period)
 uint64_t period_duration_ns(const struct period *period)
 {
     uint64_t marks = period->count < PERIOD_MARKS ? period->count : PERIOD_MARKS;
-    if (period->varies || marks < 2)
+    if ((period->varies && period->least_input != PERIOD_NO_INPUT) || marks < 2)
         return period->mean.at_ns;
     uint64_t span_ns =
         mark_at(period, period->count - 1)->at_ns - mark_at(period, period->count - marks)->at_ns;
@@ -221,27 +251,34 @@ static unsigned find_candidate(struct period *period, unsigned length, double al
     return 0;
 }
 
-/* Whether an iteration is still that of the candidate. Inputs may have any length; where nothing is
- * launched they are all that there is. */
-static bool is_still_first(const struct period *period, unsigned back)
+/* Whether an iteration is that of the candidate. One of several marks may have inputs of any
+ * length; of one mark they were alike, and other ones are another step of a warm-up
+ * (test_a_warm_up_of_sizes). Where nothing is launched they are all that there is. */
+static bool is_first(const struct period *period, unsigned back)
 {
     const struct mark *first = &period->first;
     struct mark iteration = iteration_of(period, period->candidate, back);
-    if (mark_has_launch(first)) {
+    if (mark_has_launch(first) && period->candidate > 1) {
         iteration.bytes_in = first->bytes_in;
         iteration.bytes_out = first->bytes_out;
     }
     return are_alike(&iteration, first);
 }
 
+static bool is_still_first(const struct period *period)
+{
+    uint64_t known = period->count < PERIOD_MARKS ? period->count : PERIOD_MARKS;
+    for (unsigned i = 0; i < FIRST_AMONG && (uint64_t)(i + 1) * period->candidate < known; i++)
+        if (is_first(period, i))
+            return true;
+    return false;
+}
+
 /* Whether what seemed to be the period still is, and not that of something else by now. */
 static bool candidate_lasts(const struct period *period)
 {
     unsigned length = period->candidate, marks = length ? evidence_for(period, length) : 0;
-    if (!marks || match_of(period, length, marks) < STILL_ALIKE)
-        return false;
-    /* One may be odd. */
-    return is_still_first(period, 0) || is_still_first(period, 1);
+    return marks && match_of(period, length, marks) >= STILL_ALIKE && is_still_first(period);
 }
 
 /* -- iterations that vary ------------------------------------------------------------------------
@@ -286,11 +323,6 @@ static void add_largest(struct varying *varying, const struct mark *mark)
     add_varying(varying, mark);
 }
 
-static uint32_t mean_of(uint32_t sum, unsigned count)
-{
-    return (sum + count / 2) / count;
-}
-
 /* Whether an earlier process had iterations of as many calls. */
 static bool is_known(const struct period *period, const struct mark *iteration, unsigned marks)
 {
@@ -311,20 +343,6 @@ static const struct varying *choose_inputs(const struct period *period, uint64_t
     if (large->ends > VARYING_FEWEST)
         return large;
     return large->ends > 1 && waits ? NULL : any;
-}
-
-/* The mean, of the sum of N iterations. */
-static struct mark mean_iteration(const struct mark *sum, unsigned count)
-{
-    return (struct mark){
-        .at_ns = sum->at_ns / count,
-        .bytes_in = sum->bytes_in / count,
-        .bytes_out = sum->bytes_out / count,
-        .launches = mean_of(sum->launches, count),
-        .graphs = mean_of(sum->graphs, count),
-        .copies_in = mean_of(sum->copies_in, count),
-        .copies_out = mean_of(sum->copies_out, count),
-    };
 }
 
 /* From now on iterations vary, and each ends with such an input. */
@@ -363,15 +381,14 @@ static bool find_without_input(struct period *period, uint64_t now_ns)
     uint64_t since_ns = any->ends ? any->last_ns : period->begun_ns;
     unsigned known = period->count < PERIOD_MARKS ? (unsigned)period->count : PERIOD_MARKS;
     unsigned alike = 0;
-    struct mark sum = iteration_of(period, known - 1, 0);
     for (unsigned i = 1; i < known; i++)
         alike +=
             are_alike(mark_at(period, period->count - i), mark_at(period, period->count - i - 1));
-    if (known <= VARYING_FEWEST || sum.copies_in || WITHOUT_INPUT_ALIKE * alike < known)
+    if (known <= VARYING_FEWEST || WITHOUT_INPUT_ALIKE * alike < known)
         return false;
-    sum.at_ns = now_ns - mark_at(period, period->count - known)->at_ns;
-    const struct mark mean = mean_iteration(&sum, known - 1);
-    if (now_ns - since_ns < (is_known(period, &mean, 1) ? LASTING_NS : WITHOUT_INPUT_NS))
+    const struct mark mean = mean_mark(period);
+    uint64_t least_ns = is_known(period, &mean, 1) ? LASTING_NS : WITHOUT_INPUT_NS;
+    if (iteration_of(period, known - 1, 0).copies_in || now_ns - since_ns < least_ns)
         return false;
     vary(period, &mean, 1, (double)alike / (known - 1), PERIOD_NO_INPUT);
     return true;
@@ -576,16 +593,25 @@ void period_begin(struct period *period, unsigned known_calls)
     *period = (struct period){.known_calls = known_calls};
 }
 
+static enum period_state add_every(struct period *period)
+{
+    const uint64_t last = period->count - 1;
+    period->looked_at += last > 0;
+    period->unlike += last > 0 && !are_alike(mark_at(period, last), mark_at(period, last - 1));
+    period->length = 1;
+    period->match = period->looked_at ? 1 - (double)period->unlike / period->looked_at : 1;
+    period->varies = period->match < STILL_ALIKE;
+    period->least_input = PERIOD_NO_INPUT;
+    return period->count < REPEATS ? PERIOD_UNKNOWN : PERIOD_BOUNDARY;
+}
+
 enum period_state period_add(struct period *period, const struct mark *mark, bool every)
 {
     period->marks[period->count % PERIOD_MARKS] = *mark;
     if (period->count++ == 0)
         period->begun_ns = mark->at_ns;
-    if (every) {
-        period->length = 1;
-        period->match = 1;
-        return period->count < REPEATS ? PERIOD_UNKNOWN : PERIOD_BOUNDARY;
-    }
+    if (every)
+        return add_every(period);
     if (period->length)
         return go_on(period);
     period->varying[1].least = MARK_FEW_BYTES + 1;

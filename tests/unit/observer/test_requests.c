@@ -96,6 +96,33 @@ static void test_steps_without_input(void **state)
     assert_true(period.least_input <= 65536);
 }
 
+/* Requests of one size, and four smaller ones in a row now and then. */
+static void test_a_few_others_now_and_then(void **state)
+{
+    unsigned boundaries = 0;
+    (void)state;
+    for (int i = 0; i < 2000; i++)
+        boundaries += wait_for(i % 104 < 100 ? 30 : 10, 65536, 4096, 1000000) == PERIOD_BOUNDARY;
+    assert_false(period.varies);
+    assert_int_equal(period.length, 1);
+    assert_true(boundaries >= 800);
+}
+
+/* Batches of five sizes, each for six tenths of a second, before those of any size are served. */
+static void test_a_warm_up_of_sizes(void **state)
+{
+    uint32_t random = 7;
+    (void)state;
+    for (uint32_t size = 1; size <= 16; size *= 2)
+        for (int i = 0; i < 600; i++)
+            assert_int_equal(wait_for(20, 4096 * size, 256 * size, 1000000), PERIOD_UNKNOWN);
+    for (int i = 0; i < 6000; i++) {
+        uint32_t size = 1 + draw(&random, 16);
+        wait_for(20, 4096 * size, 256 * size, 4000000);
+    }
+    assert_true(period.varies);
+}
+
 /* Pictures of 1.5 s: an input, and unlike steps with a small one. */
 static void test_slow_pictures(void **state)
 {
@@ -308,6 +335,8 @@ int main(void)
         cmocka_unit_test_setup(test_texts_of_any_length, set_up),
         cmocka_unit_test_setup(test_inputs_that_stop, set_up),
         cmocka_unit_test_setup(test_steps_without_input, set_up),
+        cmocka_unit_test_setup(test_a_few_others_now_and_then, set_up),
+        cmocka_unit_test_setup(test_a_warm_up_of_sizes, set_up),
         cmocka_unit_test_setup(test_slow_pictures, set_up),
         cmocka_unit_test_setup(test_known_and_unlike, set_up),
         cmocka_unit_test_setup(test_inputs_of_any_length, set_up),

@@ -275,11 +275,43 @@ static void look_at_pictures(unsigned number)
     take(CALL_WAIT, 1, 0);
 }
 
+/* Ten batches of an evaluation behind a hundred steps, then one wait for the loss. */
+static void train_and_evaluate(unsigned number)
+{
+    take(CALL_COPY_IN, 1, 1 << 16);
+    take(CALL_LAUNCH, 30, 0);
+    if (number % 100 != 99)
+        return;
+    for (int i = 0; i < 10; i++) {
+        take(CALL_COPY_IN, 1, 1 << 16);
+        take(CALL_LAUNCH, 10, 0);
+    }
+    take(CALL_COPY_OUT, 1, 4);
+    take(CALL_WAIT, 1, 0);
+}
+
+/* Texts of any length, each padded to the longest of its batch. */
+static void train_on_texts(unsigned number)
+{
+    static uint32_t random = 3;
+    random = random * 1664525 + 1013904223;
+    take(CALL_COPY_IN, 1, 10240 + (random >> 16) % 51200);
+    take(CALL_LAUNCH, 30, 0);
+    if (number % 25 != 24)
+        return;
+    take(CALL_COPY_OUT, 1, 4);
+    take(CALL_WAIT, 1, 0);
+}
+
 static void test_steps_without_a_wait(void **state)
 {
     (void)state;
     assert_string_equal(iteration_of(train_pinned), "60 launches, 2 copies in of 1050624 bytes");
     assert_string_equal(iteration_of(train_backward), "60 launches, 1 copy in of 524288 bytes");
+    assert_string_equal(iteration_of(train_and_evaluate), "30 launches, 1 copy in of 65536 bytes");
+    const char *of_texts = iteration_of(train_on_texts);
+    assert_memory_equal(of_texts, "30 launches, 1 copy in of ", 26);
+    assert_non_null(strstr(of_texts, "on average"));
     assert_string_equal(
         iteration_of(look_at_pictures),
         "1 wait, 240 launches, 8 copies in of 8388608 bytes, 1 copy out of 4096 bytes");
