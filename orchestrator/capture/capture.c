@@ -190,15 +190,30 @@ static void print_crowd(const struct capture *capture)
     report_notice(notice);
 }
 
+/* What the workload does is what most of them do; of others it has nothing. */
+static void print_unlike(const struct capture *capture)
+{
+    char alike[CAPTURE_ALIKE_TEXT], notice[160];
+    if (2 * capture->alike > capture->iterations)
+        return;
+    snprintf(notice, sizeof notice,
+             "warning: of %zu iterations there are %s: the workload does what %s, and others may "
+             "do more or less",
+             capture->iterations, capture_alike(capture, alike),
+             capture->alike > 1 ? "these do" : "the one of median length does");
+    report_notice(notice);
+}
+
 static void print(const struct capture *capture)
 {
-    printf("recorded %zu iteration%s of %s (%zu alike) on %s%s: %u step%s in '%s'\n",
-           capture->iterations, capture->iterations == 1 ? "" : "s",
-           capture_file_of(capture->job->command), capture->alike,
-           gpu_at(capture->session.gpus, 0)->name,
+    char alike[CAPTURE_ALIKE_TEXT];
+    printf("recorded %zu iteration%s of %s (%s) on %s%s: %u step%s in '%s'\n", capture->iterations,
+           capture->iterations == 1 ? "" : "s", capture_file_of(capture->job->command),
+           capture_alike(capture, alike), gpu_at(capture->session.gpus, 0)->name,
            capture->session.emulated ? " [emulated: no real numbers]" : "",
            capture->workload.workload.count, capture->workload.workload.count == 1 ? "" : "s",
            options_text(capture->options, OPTION_OUTPUT));
+    print_unlike(capture);
     print_alone(capture);
     print_crowd(capture);
 }

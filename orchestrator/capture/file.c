@@ -31,6 +31,15 @@ bool capture_has_kernels(const struct capture *capture)
     return false;
 }
 
+const char *capture_alike(const struct capture *capture, char out[CAPTURE_ALIKE_TEXT])
+{
+    if (capture->alike < 2 && capture->iterations > 1)
+        snprintf(out, CAPTURE_ALIKE_TEXT, "no two alike");
+    else
+        snprintf(out, CAPTURE_ALIKE_TEXT, "%zu alike", capture->alike);
+    return out;
+}
+
 const char *capture_blocks(const struct capture *capture, char out[CAPTURE_BLOCKS_TEXT])
 {
     double scale = capture->share.scale;
@@ -74,14 +83,15 @@ static void put_crowd(FILE *out, const struct capture *capture)
 
 static void put_head(FILE *out, const struct capture *capture)
 {
-    char when[32], cuda[SESSION_CUDA_TEXT];
+    char when[32], cuda[SESSION_CUDA_TEXT], alike[CAPTURE_ALIKE_TEXT];
     clock_wall_iso8601(when);
     put_command(out, capture->job->command);
     fprintf(out, "# %s, %s, CUDA %s, %s%s\n", PACKAGE_STRING,
             gpu_at(capture->session.gpus, 0)->name, session_cuda(&capture->session, cuda), when,
             capture->session.emulated ? " [emulated: no real numbers]" : "");
-    fprintf(out, "# %zu iteration%s, %zu of them alike; one takes %.4g ms\n", capture->iterations,
-            capture->iterations == 1 ? "" : "s", capture->alike, capture->program_ns / 1e6);
+    fprintf(out, "# %zu iteration%s, %s; one takes %.4g ms\n", capture->iterations,
+            capture->iterations == 1 ? "" : "s", capture_alike(capture, alike),
+            capture->program_ns / 1e6);
     if (isfinite(capture_difference(capture)))
         fprintf(out, "# alone, this workload takes %.4g ms here: %+.1f%%\n",
                 capture->replay_ns / 1e6, 100.0 * capture_difference(capture));

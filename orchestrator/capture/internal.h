@@ -118,6 +118,10 @@ bool capture_has_kernels(const struct capture *capture);
 #define CAPTURE_BLOCKS_TEXT 48
 const char *capture_blocks(const struct capture *capture, char out[CAPTURE_BLOCKS_TEXT]);
 
+/* "5 alike", or "no two alike": of the recorded iterations. Returns out. */
+#define CAPTURE_ALIKE_TEXT 32
+const char *capture_alike(const struct capture *capture, char out[CAPTURE_ALIKE_TEXT]);
+
 /* Writes the job file, which appears whole or not at all, and replaces none. */
 enum status capture_write(const struct capture *capture, const char *path);
 

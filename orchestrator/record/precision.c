@@ -20,6 +20,9 @@
 #define OUTLIER_MEDIANS 5.0
 #define OUTLIER_TIME 0.05
 
+/* Iterations of a program of which fewer are alike may be steps of its requests. */
+#define STEPS_ALIKE 0.9
+
 /* A window as long as 10 stalls shows one of them in its interval. */
 #define STALL_WINDOWS 10.0
 
@@ -178,11 +181,18 @@ static const char *those_in_turns(const struct point *point)
     return point->contexts == CONTEXTS_OWN && point->threads > 1 ? "contexts" : NULL;
 }
 
-static void warn_outliers_of(json_t *warnings, const struct point *point, const char *workload,
+/* Of a program's requests the observer may have found the steps, which differ. */
+static bool may_be_steps(const struct round_result *last)
+{
+    return *last->observed.what && last->observed.match < STEPS_ALIKE;
+}
+
+static void warn_outliers_of(json_t *warnings, const struct point *point,
+                             const struct round_result *last, const char *workload,
                              const struct histogram *latency)
 {
     const char *in_turns = those_in_turns(point);
-    char cause[128] = "look for other work on these CPUs and this GPU";
+    char cause[160] = "look for other work on these CPUs and this GPU";
     double share, time_share, median = histogram_quantile_ns(latency, 0.5);
     histogram_above(latency, OUTLIER_MEDIANS * median, &share, &time_share);
     if (in_turns)
@@ -190,6 +200,10 @@ static void warn_outliers_of(json_t *warnings, const struct point *point, const 
                  "probably they waited for time slices, as the %s take turns on the GPU; over MPS "
                  "there are none",
                  in_turns);
+    else if (may_be_steps(last))
+        snprintf(cause, sizeof cause,
+                 "a request may have several of them, which --tick nvtx:NAME counts as one; or "
+                 "there is other work on these CPUs and this GPU");
     if (time_share >= OUTLIER_TIME)
         warnings_add(warnings, "outliers",
                      "%.2g%% of the iterations%s%s took over %.0f times the median of %.3g ms, and "
@@ -203,9 +217,9 @@ static void warn_outliers(json_t *warnings, const struct point *point,
                           const struct round_result *last)
 {
     if (!last->workloads)
-        warn_outliers_of(warnings, point, NULL, &last->latency);
+        warn_outliers_of(warnings, point, last, NULL, &last->latency);
     for (unsigned i = 0; i < last->workload_count; i++)
-        warn_outliers_of(warnings, point, point->mix->workloads[i].name,
+        warn_outliers_of(warnings, point, last, point->mix->workloads[i].name,
                          &last->workloads[i].latency);
 }
 

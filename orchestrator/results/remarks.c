@@ -269,6 +269,14 @@ static bool was_observed_before(const json_t *points, size_t index, const char *
     return false;
 }
 
+void table_print_iteration(FILE *out, const json_t *point)
+{
+    const json_t *observed = json_object_get(point, "observed");
+    if (observed)
+        fprintf(out, "an iteration is %s; %.0f%% of them are alike (--tick)\n",
+                text_at(observed, "iteration"), 100.0 * number_at(observed, "alike"));
+}
+
 void table_print_observed(FILE *out, const json_t *points)
 {
     bool first = true;
@@ -279,9 +287,8 @@ void table_print_observed(FILE *out, const json_t *points)
         if (!observed || was_observed_before(points, i, text_at(observed, "iteration")))
             continue;
         point_name(point, name);
-        fprintf(out, "%sobserved %s: an iteration is %s; %.0f%% of them are alike (--tick)\n",
-                first ? "\n" : "", name, text_at(observed, "iteration"),
-                100.0 * number_at(observed, "alike"));
+        fprintf(out, "%sobserved %s: ", first ? "\n" : "", name);
+        table_print_iteration(out, point);
         first = false;
     }
 }

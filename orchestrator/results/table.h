@@ -32,6 +32,9 @@ void table_print_json(FILE *out, const json_t *header, const json_t *calibration
  * is for people. Takes over both. */
 bool table_print_planned(FILE *out, const char *format, json_t *plan, json_t *planned);
 
+/* Prints what was taken for an iteration of a program, a line; nothing of other points. */
+void table_print_iteration(FILE *out, const json_t *point);
+
 /* -- for other tables about points -- */
 
 /* The settings in which points differ: those get a column. */

@@ -41,7 +41,8 @@ static void write_winner(const struct tune *tune, const json_t *winner, FILE *ou
              number_at(unfinished, "better_chance") <= TUNE_BETTER_CHANCE)
         fputs("; there was too little time for finals", out);
     else if (strcmp(text_at(record, "verdict"), "unfinished") == 0)
-        fputs("; more time would probably find a better one", out);
+        fprintf(out, "; more time %s find a better one",
+                tune_would_find(number_at(unfinished, "better_chance")));
 }
 
 static char *best_text(const struct tune *tune)

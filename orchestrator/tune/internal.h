@@ -212,6 +212,10 @@ void tune_print(const struct tune *tune, const json_t *footer);
 /* Writes the rate that was searched for, with its latency and the limit of that. */
 void tune_write_rate(const struct tune *tune, const json_t *winner, FILE *out);
 
+/* Returns whether more time "would probably" find a better layout, or "may": the chance is that of
+ * the likeliest one, 0 where it is not known. */
+const char *tune_would_find(double chance);
+
 /* Returns a number as text, "-" of one that is not known. */
 const char *tune_number_text(double value, char *out, size_t size);
 

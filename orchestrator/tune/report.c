@@ -285,6 +285,11 @@ static const char *percent_likely(double chance, char text[32])
     return text;
 }
 
+const char *tune_would_find(double chance)
+{
+    return chance > 0.0 && chance < 0.5 ? "may" : "would probably";
+}
+
 static void print_unfinished(const json_t *record, const char *objective)
 {
     const json_t *missing = json_object_get(record, "unfinished");
@@ -301,7 +306,7 @@ static void print_unfinished(const json_t *record, const char *objective)
     else if (json_is_true(json_object_get(missing, "open")))
         fputs("unfinished: more rounds would show whether another layout is as good", stdout);
     else
-        fputs("unfinished: more time would probably find a better layout", stdout);
+        printf("unfinished: more time %s find a better layout", tune_would_find(chance));
     if (share > 0.0 && strcmp(objective, "throughput") == 0)
         printf("; %.3g%% of the highest prediction (%s iterations/s) is reached", 100.0 * share,
                tune_number_text(number_at(missing, "of"), text, sizeof text));
@@ -450,8 +455,11 @@ static void print_text(const struct tune *tune)
     tune_print_table(tune);
     putchar('\n');
     print_search(tune);
-    if (json_is_object(json_object_get(tune->record, "winner")))
-        print_failed(tune);
+    const json_t *winner = json_object_get(tune->record, "winner");
+    if (!json_is_object(winner))
+        return;
+    table_print_iteration(stdout, tune->campaign.records[integer_at(winner, "point")]);
+    print_failed(tune);
 }
 
 void tune_print(const struct tune *tune, const json_t *footer)

@@ -183,9 +183,11 @@ static void outliers_are_warned_of(void **state)
     json_decref(record);
 }
 
-static void expect_cause(const struct point *of, const char *cause)
+static void expect_cause_observed(const struct round_observed *observed, const struct point *of,
+                                  const char *cause)
 {
     measured(1, 0.005);
+    measurement.last.observed = *observed;
     for (int i = 0; i < 8; i++)
         histogram_record(&measurement.last.latency, 10000000);
     point = *of;
@@ -194,6 +196,22 @@ static void expect_cause(const struct point *of, const char *cause)
     if (!strstr(text, cause))
         fail_msg("'%s' lacks '%s'", text, cause);
     json_decref(record);
+}
+
+static void expect_cause(const struct point *of, const char *cause)
+{
+    expect_cause_observed(&(struct round_observed){0}, of, cause);
+}
+
+/* What the observer takes for iterations may be the steps of a request. */
+static void outliers_of_unlike_iterations_may_be_its_requests(void **state)
+{
+    const struct point over_mps = {.layout = LAYOUT_PROCESSES_MPS, .processes = 2, .threads = 1};
+    (void)state;
+    expect_cause_observed(&(struct round_observed){.what = "1 wait", .match = 0.6}, &over_mps,
+                          "a request may have several of them");
+    expect_cause_observed(&(struct round_observed){.what = "1 wait", .match = 1}, &over_mps,
+                          "look for other work");
 }
 
 /* Layouts without MPS have time slices of their own. */
@@ -407,6 +425,7 @@ int main(void)
         cmocka_unit_test(a_drift_is_a_share_of_what_was_before),
         cmocka_unit_test(a_change_has_one_warning),
         cmocka_unit_test(outliers_are_warned_of),
+        cmocka_unit_test(outliers_of_unlike_iterations_may_be_its_requests),
         cmocka_unit_test(outliers_of_those_in_turns_are_their_time_slices),
         cmocka_unit_test(scattered_multiprocessors_are_all_listed),
         cmocka_unit_test(workloads_of_a_mix_are_no_outliers_of_each_other),
