@@ -83,13 +83,24 @@ static bool are_alike(const struct mark *a, const struct mark *b)
            near(a->bytes_out, b->bytes_out, 64);
 }
 
+/* Of two marks of the period, by their numbers. */
+static bool is_like(const struct period *period, uint64_t number, uint64_t before)
+{
+    struct mark mark = *mark_at(period, number);
+    const struct mark *other = mark_at(period, before);
+    if (period->any_size) {
+        mark.bytes_in = other->bytes_in;
+        mark.bytes_out = other->bytes_out;
+    }
+    return are_alike(&mark, other);
+}
+
 /* The share of the last marks that are like those `length` before; 0: less than STILL_ALIKE. */
 static double match_of(const struct period *period, unsigned length, unsigned marks)
 {
     unsigned unlike = 0;
     for (unsigned i = 1; i <= marks; i++) {
-        unlike += !are_alike(mark_at(period, period->count - i),
-                             mark_at(period, period->count - i - length));
+        unlike += !is_like(period, period->count - i, period->count - i - length);
         if (unlike > (1 - STILL_ALIKE) * marks)
             return 0;
     }
@@ -156,20 +167,23 @@ static struct mark mean_iteration(const struct mark *sum, unsigned count)
     };
 }
 
-/* Of those that are remembered, at least two. */
-static struct mark mean_mark(const struct period *period)
+/* Of all whole ones that are remembered, and the mark before them: at least one. */
+static struct mark mean_remembered(const struct period *period, unsigned length)
 {
     unsigned known = period->count < PERIOD_MARKS ? (unsigned)period->count : PERIOD_MARKS;
-    const struct mark sum = iteration_of(period, known - 1, 0);
-    return mean_iteration(&sum, known - 1);
+    unsigned times = (known - 1) / length;
+    const struct mark sum = iteration_of(period, times * length, 0);
+    return mean_iteration(&sum, times);
 }
 
 struct mark period_iteration(const struct period *period)
 {
     uint64_t known = period->count < PERIOD_MARKS ? period->count : PERIOD_MARKS;
     struct mark last = iteration_of(period, period->length, 0), later = last;
+    if (period->any_size || (period->varies && period->least_input == PERIOD_NO_INPUT))
+        return mean_remembered(period, period->length);
     if (period->varies)
-        return period->least_input == PERIOD_NO_INPUT ? mean_mark(period) : period->mean;
+        return period->mean;
     for (unsigned i = 1; i < USUAL_AMONG && (uint64_t)(i + 1) * period->length < known; i++) {
         struct mark earlier = iteration_of(period, period->length, i);
         if (are_alike(&earlier, &later))
@@ -374,6 +388,41 @@ static bool find_varying(struct period *period, const struct varying *varying, u
     return true;
 }
 
+/* Whether one of the last marks, but for some, has a larger input. */
+static bool has_request(const struct period *period, unsigned marks, unsigned but)
+{
+    for (unsigned i = but + 1; i <= but + marks; i++)
+        if (has_input(mark_at(period, period->count - i), MARK_FEW_BYTES + 1))
+            return true;
+    return false;
+}
+
+static void begin_iterations(struct period *period, unsigned length)
+{
+    period->length = length;
+    period->boundary = find_boundary(period);
+    period->unlike = period->looked_at = 0;
+}
+
+/* Whether requests have several waits, as many each time and with as much work, for inputs of any
+ * size. */
+static bool find_stages(struct period *period, uint64_t for_ns)
+{
+    unsigned marks;
+    if (for_ns < LASTING_NS || (for_ns < VARYING_NS && !period->known_calls))
+        return false;
+    period->any_size = true;
+    unsigned length = find_candidate(period, 1, ALIKE, &marks);
+    const struct mark request = iteration_of(period, length, 0);
+    if (length > 1 && has_request(period, length, 0) && has_request(period, length, length) &&
+        (for_ns >= VARYING_NS || is_known(period, &request, length))) {
+        begin_iterations(period, length);
+        return true;
+    }
+    period->any_size = false;
+    return false;
+}
+
 /* Whether each mark is an iteration: there are no inputs that could end them. */
 static bool find_without_input(struct period *period, uint64_t now_ns)
 {
@@ -386,7 +435,7 @@ static bool find_without_input(struct period *period, uint64_t now_ns)
             are_alike(mark_at(period, period->count - i), mark_at(period, period->count - i - 1));
     if (known <= VARYING_FEWEST || WITHOUT_INPUT_ALIKE * alike < known)
         return false;
-    const struct mark mean = mean_mark(period);
+    const struct mark mean = mean_remembered(period, 1);
     uint64_t least_ns = is_known(period, &mean, 1) ? LASTING_NS : WITHOUT_INPUT_NS;
     if (iteration_of(period, known - 1, 0).copies_in || now_ns - since_ns < least_ns)
         return false;
@@ -465,15 +514,6 @@ static bool differs_in_sizes(const struct period *period, unsigned length)
     return length > 1;
 }
 
-/* Whether one of the last marks, but for some, has a larger input. */
-static bool has_request(const struct period *period, unsigned marks, unsigned but)
-{
-    for (unsigned i = but + 1; i <= but + marks; i++)
-        if (has_input(mark_at(period, period->count - i), MARK_FEW_BYTES + 1))
-            return true;
-    return false;
-}
-
 /* The period, or a longer one that no mark is unlike, where only that has a larger input each time:
  * what seemed to be the period is a step of a request, then. */
 static unsigned find_request(struct period *period, unsigned length)
@@ -519,7 +559,8 @@ static bool find(struct period *period)
     uint64_t for_ns = now_ns - period->begun_ns;
     /* Of what seems to be a period for a while, again and again, none may last. */
     if ((!length || for_ns > VARYING_LONGEST_NS) &&
-        find_varying(period, choose_inputs(period, for_ns), for_ns))
+        (find_stages(period, for_ns) ||
+         find_varying(period, choose_inputs(period, for_ns), for_ns)))
         return true;
     if (!length && find_without_input(period, now_ns))
         return true;
@@ -534,9 +575,7 @@ static bool find(struct period *period)
         return find_varying(period, &period->varying[1], for_ns);
     if (find_inner(period, length))
         return true;
-    period->length = length;
-    period->boundary = find_boundary(period);
-    period->unlike = period->looked_at = 0;
+    begin_iterations(period, length);
     return true;
 }
 
@@ -571,7 +610,7 @@ static enum period_state go_on(struct period *period)
     uint64_t number = period->count - 1;
     if (period->varies)
         return go_on_varying(period, mark_at(period, number));
-    period->unlike += !are_alike(mark_at(period, number), mark_at(period, number - period->length));
+    period->unlike += !is_like(period, number, number - period->length);
     period->looked_at++;
     unsigned look = period->length > LOOK / 2 ? 2 * period->length : LOOK;
     if (period->looked_at >= look) {

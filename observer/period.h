@@ -67,6 +67,7 @@ struct period {
     struct mark marks[PERIOD_MARKS]; /* mark number i at i % PERIOD_MARKS */
     uint64_t count;                  /* of marks */
     unsigned length;                 /* marks in an iteration; 0: unknown */
+    bool any_size;                   /* of inputs and results, each time */
     bool varies;                     /* from one iteration to the next; `length` is the mean */
     uint64_t least_input; /* bytes, in the mark that ends one that varies; or PERIOD_NO_INPUT */
     unsigned smaller;     /* inputs since then that would have ended others */

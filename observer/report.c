@@ -83,7 +83,7 @@ void report_iteration(const struct period *period, const struct tick *tick, enum
     append_count(&text, CALL_GRAPH, iteration.graphs, 0);
     append_count(&text, CALL_COPY_IN, iteration.copies_in, iteration.bytes_in);
     append_count(&text, CALL_COPY_OUT, iteration.copies_out, iteration.bytes_out);
-    if (period->varies)
+    if (period->varies || period->any_size)
         text_append(&text, " on average");
     struct shm_observer *out = record();
     out->calls = mark_calls(&iteration) + period->length;

@@ -96,6 +96,25 @@ static void test_steps_without_input(void **state)
     assert_true(period.least_input <= 65536);
 }
 
+/* A query of a few bytes and documents of any, with other work each. */
+static void test_stages_of_any_size(void **state)
+{
+    uint32_t random = 5;
+    unsigned boundaries = 0;
+    (void)state;
+    for (int i = 0; i < 2000; i++) {
+        boundaries += wait_for(12, 3072, 3072, 2000000) == PERIOD_BOUNDARY;
+        uint32_t documents = 1 + draw(&random, 50);
+        boundaries += wait_for(24, 4000 * documents, 4 * documents, 1000000) == PERIOD_BOUNDARY;
+    }
+    assert_false(period.varies);
+    assert_int_equal(period.length, 2);
+    assert_in_range(boundaries, 600, 700);
+    assert_int_equal(period_iteration(&period).launches, 36);
+    assert_in_range(period_iteration(&period).bytes_in, 90000, 120000);
+    assert_int_equal(period_iteration(&period).at_ns, 3000000);
+}
+
 /* Requests of one size, and four smaller ones in a row now and then. */
 static void test_a_few_others_now_and_then(void **state)
 {
@@ -335,6 +354,7 @@ int main(void)
         cmocka_unit_test_setup(test_texts_of_any_length, set_up),
         cmocka_unit_test_setup(test_inputs_that_stop, set_up),
         cmocka_unit_test_setup(test_steps_without_input, set_up),
+        cmocka_unit_test_setup(test_stages_of_any_size, set_up),
         cmocka_unit_test_setup(test_a_few_others_now_and_then, set_up),
         cmocka_unit_test_setup(test_a_warm_up_of_sizes, set_up),
         cmocka_unit_test_setup(test_slow_pictures, set_up),
