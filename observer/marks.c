@@ -1,0 +1,165 @@
+#include "observer/internal.h"
+
+/* The longest, in marks. */
+#define LONGEST (PERIOD_MARKS / (PERIOD_REPEATS + 1))
+/* A slow program's period may show in fewer marks, but in these at least and for this long
+ * (test_known_and_slow). */
+#define FEWEST_MARKS 4
+#define SLOW_NS (2 * NS_PER_S)
+
+const struct mark *period_mark(const struct period *period, uint64_t number)
+{
+    return &period->marks[number % PERIOD_MARKS];
+}
+
+bool marks_near(uint64_t a, uint64_t b, uint64_t slack)
+{
+    uint64_t more = a > b ? a : b, less = a > b ? b : a;
+    return more - less <= slack + more / 4;
+}
+
+/* Shapes grow a little from one iteration to the next, and with them what is launched. */
+bool marks_alike(const struct mark *a, const struct mark *b)
+{
+    return a->what == b->what && marks_near(a->launches, b->launches, 2) &&
+           marks_near(a->graphs, b->graphs, 0) && marks_near(a->copies_in, b->copies_in, 1) &&
+           marks_near(a->copies_out, b->copies_out, 1) &&
+           marks_near(a->bytes_in, b->bytes_in, 64) && marks_near(a->bytes_out, b->bytes_out, 64);
+}
+
+/* Of two marks of the period, by their numbers. */
+bool marks_like(const struct period *period, uint64_t number, uint64_t before)
+{
+    struct mark mark = *period_mark(period, number);
+    const struct mark *other = period_mark(period, before);
+    if (period->any_size) {
+        mark.bytes_in = other->bytes_in;
+        mark.bytes_out = other->bytes_out;
+    }
+    return marks_alike(&mark, other);
+}
+
+/* The share of the last marks that are like those `length` before; 0: less than PERIOD_STILL_ALIKE.
+ */
+double marks_match(const struct period *period, unsigned length, unsigned marks)
+{
+    unsigned unlike = 0;
+    for (unsigned i = 1; i <= marks; i++) {
+        unlike += !marks_like(period, period->count - i, period->count - i - length);
+        if (unlike > (1 - PERIOD_STILL_ALIKE) * marks)
+            return 0;
+    }
+    return 1 - (double)unlike / marks;
+}
+
+uint64_t marks_duration_ns(const struct period *period, unsigned length, unsigned back)
+{
+    uint64_t end = period->count - 1 - (uint64_t)back * length;
+    return period_mark(period, end)->at_ns - period_mark(period, end - length)->at_ns;
+}
+
+void mark_add(struct mark *sum, const struct mark *mark)
+{
+    sum->bytes_in += mark->bytes_in;
+    sum->bytes_out += mark->bytes_out;
+    sum->launches += mark->launches;
+    sum->graphs += mark->graphs;
+    sum->copies_in += mark->copies_in;
+    sum->copies_out += mark->copies_out;
+}
+
+/* The sum of the marks of an iteration, the last one or some before; at_ns: how long it took. */
+struct mark marks_sum(const struct period *period, unsigned length, unsigned back)
+{
+    struct mark sum = {0};
+    uint64_t end = period->count - (uint64_t)back * length;
+    if (length && end > length)
+        sum.at_ns = marks_duration_ns(period, length, back);
+    for (unsigned i = 1; i <= length && i <= end; i++)
+        mark_add(&sum, period_mark(period, end - i));
+    return sum;
+}
+
+uint32_t marks_mean_count(uint32_t sum, unsigned count)
+{
+    return (sum + count / 2) / count;
+}
+
+/* The mean, of the sum of N iterations. */
+struct mark marks_mean(const struct mark *sum, unsigned count)
+{
+    return (struct mark){
+        .at_ns = sum->at_ns / count,
+        .bytes_in = sum->bytes_in / count,
+        .bytes_out = sum->bytes_out / count,
+        .launches = marks_mean_count(sum->launches, count),
+        .graphs = marks_mean_count(sum->graphs, count),
+        .copies_in = marks_mean_count(sum->copies_in, count),
+        .copies_out = marks_mean_count(sum->copies_out, count),
+    };
+}
+
+/* Of all whole ones that are remembered, and the mark before them: at least one. */
+struct mark marks_mean_remembered(const struct period *period, unsigned length)
+{
+    unsigned known = period->count < PERIOD_MARKS ? (unsigned)period->count : PERIOD_MARKS;
+    unsigned times = (known - 1) / length;
+    const struct mark sum = marks_sum(period, times * length, 0);
+    return marks_mean(&sum, times);
+}
+
+/* Whether an earlier process had iterations of as many calls. */
+bool marks_are_known(const struct period *period, const struct mark *iteration, unsigned marks)
+{
+    return period->known_calls && marks_near(mark_calls(iteration) + marks, period->known_calls, 1);
+}
+
+bool marks_have_input(const struct mark *mark, uint64_t least)
+{
+    return mark->copies_in && mark->bytes_in >= least;
+}
+
+/* How long the last marks took. A pause counts for no more than all else: a compiler's between
+ * bursts of kernels that it tries out shows nothing. */
+uint64_t marks_span_ns(const struct period *period, unsigned marks)
+{
+    uint64_t all = period_mark(period, period->count - 1)->at_ns -
+                   period_mark(period, period->count - marks)->at_ns;
+    uint64_t longest = 0;
+    for (unsigned i = 1; i < marks; i++) {
+        uint64_t number = period->count - i;
+        uint64_t gap = period_mark(period, number)->at_ns - period_mark(period, number - 1)->at_ns;
+        longest = gap > longest ? gap : longest;
+    }
+    return longest > all / 2 ? 2 * (all - longest) : all;
+}
+
+/* How many marks to compare: 0: there are too few. */
+unsigned marks_evidence(const struct period *period, unsigned length)
+{
+    unsigned known = period->count < PERIOD_MARKS ? (unsigned)period->count : PERIOD_MARKS;
+    unsigned marks = known - length < PERIOD_EVIDENCE ? known - length : PERIOD_EVIDENCE;
+    if (length >= known || marks + length < FEWEST_MARKS)
+        return 0;
+    if (marks < (PERIOD_REPEATS - 1) * length)
+        marks = (PERIOD_REPEATS - 1) * length;
+    if (marks + length > known)
+        return 0;
+    return marks + length >= PERIOD_EVIDENCE || marks_span_ns(period, marks + length) >= SLOW_NS
+               ? marks
+               : 0;
+}
+
+/* The shortest one from a length on that shows in that share of the marks; 0: none does. */
+unsigned marks_find_period(struct period *period, unsigned length, double alike, unsigned *marks)
+{
+    for (; length <= LONGEST; length++) {
+        *marks = marks_evidence(period, length);
+        double match = *marks ? marks_match(period, length, *marks) : 0;
+        if (match < alike)
+            continue;
+        period->match = match;
+        return length;
+    }
+    return 0;
+}
