@@ -57,7 +57,7 @@ struct mark marks_mean_remembered(const struct period *period, unsigned length);
 /* Reports whether an earlier process had iterations of as many calls. */
 bool marks_are_known(const struct period *period, const struct mark *iteration, unsigned marks);
 
-/* Reports whether a mark has input of so many bytes. */
+/* Reports whether a mark has input of at least that many bytes. */
 bool marks_have_input(const struct mark *mark, uint64_t least);
 
 /* Returns how long the last marks took, where a pause counts for no more than all else. */

@@ -122,17 +122,18 @@ bool varying_find_larger(struct period *period, uint64_t for_ns)
 bool varying_find_without_input(struct period *period, uint64_t now_ns)
 {
     const struct varying *any = &period->varying[0];
-    uint64_t since_ns = any->ends ? any->last_ns : period->begun_ns;
+    uint64_t for_ns = now_ns - (any->ends ? any->last_ns : period->begun_ns);
     unsigned known = period->count < PERIOD_MARKS ? (unsigned)period->count : PERIOD_MARKS;
     unsigned alike = 0;
+    if (for_ns < (period->known_calls ? PERIOD_LASTING_NS : WITHOUT_INPUT_NS) ||
+        known <= VARYING_FEWEST || marks_sum(period, known - 1, 0).copies_in)
+        return false;
+    const struct mark mean = marks_mean_remembered(period, 1);
     for (unsigned i = 1; i < known; i++)
         alike += marks_alike(period_mark(period, period->count - i),
                              period_mark(period, period->count - i - 1));
-    if (known <= VARYING_FEWEST || WITHOUT_INPUT_ALIKE * alike < known)
-        return false;
-    const struct mark mean = marks_mean_remembered(period, 1);
-    uint64_t least_ns = marks_are_known(period, &mean, 1) ? PERIOD_LASTING_NS : WITHOUT_INPUT_NS;
-    if (marks_sum(period, known - 1, 0).copies_in || now_ns - since_ns < least_ns)
+    if (WITHOUT_INPUT_ALIKE * alike < known ||
+        (for_ns < WITHOUT_INPUT_NS && !marks_are_known(period, &mean, 1)))
         return false;
     vary(period, &mean, 1, (double)alike / (known - 1), PERIOD_NO_INPUT);
     return true;

@@ -72,13 +72,13 @@ static void put_crowd(FILE *out, const struct capture *capture)
             text_number(capture->program_crowd_ips, program, sizeof program),
             text_number(capture->replay_crowd_ips, replay, sizeof replay), 100.0 * off);
     if (capture_has_kernels(capture))
-        fprintf(
-            out, "# Its kernels have %s and %s,\n# %s.\n", capture_blocks(capture, blocks),
-            capture->share.cached ? "wait for the cache" : "compute",
-            capture_crowd_is_alike(capture)
-                ? "so that they leave as much of the GPU to that many processes as the program's do"
-                : "and no other number of blocks, and neither kind of kernel, came nearer to the\n"
-                  "# program: the difference may be on the host");
+        fprintf(out, "# Its kernels have %s and %s%s.\n", capture_blocks(capture, blocks),
+                capture->share.cached ? "wait for the cache" : "compute",
+                capture_crowd_is_alike(capture)
+                    ? ",\n# so that they leave as much of the GPU to that many processes as the "
+                      "program's do"
+                    : ".\n# No other number of blocks, with kernels of either kind, came nearer to "
+                      "the program:\n# the difference may be on the host");
 }
 
 static void put_head(FILE *out, const struct capture *capture)

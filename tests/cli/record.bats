@@ -189,14 +189,14 @@ more_blocks() {
   absent '[Kk]ernels' mine.job
   CROWD=2 record 0 kernel:1x32:1000:1
   tr '\n' ' ' <mine.job |
-    grep -qE "# Its kernels have [^#]*the program's blocks and (compute|wait for the cache), # (so that they leave|and no other)"
+    grep -qE "# Its kernels have [^#]*the program's blocks and (compute|wait for the cache)(, # so that they leave|\. # No other)"
 }
 
 @test "the head has the kernels leave as much of the GPU only where the workload does as much" {
   # Processes that sleep one by one do half of what the workload's do, whatever its blocks are.
   CROWD=2 record 0 lock:lock kernel:1x32:1000:1 sleep:5000
   grep -qE '^# with 2 processes over MPS .*: [+][0-9]{2}' mine.job
-  tr '\n' ' ' <mine.job | grep -qE "# Its kernels have [^#]*, # and no other number of blocks, and neither kind of kernel, came nearer to the # program: "
+  tr '\n' ' ' <mine.job | grep -qE "# Its kernels have [^#]*\. # No other number of blocks, with kernels of either kind, came nearer to the program: "
   absent 'as much\|leave other' mine.job
 }
 
