@@ -40,7 +40,7 @@ bool marks_alike(const struct mark *a, const struct mark *b);
 bool marks_like(const struct period *period, uint64_t number, uint64_t before);
 
 /* Returns the share of the last marks that are like those `length` before; 0: less than
- * PERIOD_STILL_ALIKE. */
+ * PERIOD_STILL_ALIKE, or hardly more than are like the one before. */
 double marks_match(const struct period *period, unsigned length, unsigned marks);
 
 /* Return the sum of the `length` marks of an iteration, the last one or some before, and how long

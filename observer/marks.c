@@ -6,6 +6,9 @@
  * (test_known_and_slow). */
 #define FEWEST_MARKS 4
 #define SLOW_NS (2 * NS_PER_S)
+/* At more than one mark so much fewer must be unlike than at one: a thread that waits for what
+ * another one launches sees two batches now and then (test_two_batches_now_and_then). */
+#define CLEARER 2
 
 const struct mark *period_mark(const struct period *period, uint64_t number)
 {
@@ -39,8 +42,16 @@ bool marks_like(const struct period *period, uint64_t number, uint64_t before)
     return marks_alike(&mark, other);
 }
 
-/* The share of the last marks that are like those `length` before; 0: less than PERIOD_STILL_ALIKE.
- */
+/* Of the last marks those that are unlike the one before. */
+static unsigned count_changes(const struct period *period, unsigned marks)
+{
+    unsigned changes = 0;
+    for (unsigned i = 1; i <= marks; i++)
+        changes += !marks_like(period, period->count - i, period->count - i - 1);
+    return changes;
+}
+
+/* Where most marks are like the one before, a length of chance shows nearly as often. */
 double marks_match(const struct period *period, unsigned length, unsigned marks)
 {
     unsigned unlike = 0;
@@ -49,6 +60,8 @@ double marks_match(const struct period *period, unsigned length, unsigned marks)
         if (unlike > (1 - PERIOD_STILL_ALIKE) * marks)
             return 0;
     }
+    if (length > 1 && CLEARER * unlike > count_changes(period, marks))
+        return 0;
     return 1 - (double)unlike / marks;
 }
 

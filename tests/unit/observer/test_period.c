@@ -270,9 +270,25 @@ static void test_every_mark(void **state)
         assert_int_equal(period_add(&period, &mark, true), PERIOD_BOUNDARY);
 }
 
+/* One thread launches, and another one waits, now and then for two batches at once. */
+static void test_two_batches_now_and_then(void **state)
+{
+    (void)state;
+    for (uint32_t seed = 1; seed <= 100; seed++) {
+        uint32_t random = seed;
+        set_up(state);
+        for (int i = 0; i < 20000 && period.length == 0; i++) {
+            uint32_t batches = draw(&random, 40) == 0 ? 2 : 1;
+            wait_for(16 * batches, 32768 * batches, 32768 * batches, 250000);
+        }
+        assert_int_equal(period.length, 1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_two_batches_now_and_then, set_up),
         cmocka_unit_test_setup(test_each_wait_is_an_iteration, set_up),
         cmocka_unit_test_setup(test_slow_growth_is_no_change, set_up),
         cmocka_unit_test_setup(test_requests_of_several_waits, set_up),
