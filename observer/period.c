@@ -124,14 +124,14 @@ static void begin_iterations(struct period *period, unsigned length)
 }
 
 /* Whether requests have several waits, as many each time and with as much work, for inputs of any
- * size. */
+ * size. None may differ: without sizes, marks of texts of any length show some period by chance. */
 static bool find_stages(struct period *period, uint64_t for_ns)
 {
     unsigned marks;
     if (for_ns < PERIOD_LASTING_NS || (for_ns < PERIOD_VARYING_NS && !period->known_calls))
         return false;
     period->any_size = true;
-    unsigned length = marks_find_period(period, 1, ALIKE, &marks);
+    unsigned length = marks_find_period(period, 1, 1, &marks);
     const struct mark request = marks_sum(period, length, 0);
     if (length > 1 && has_request(period, length, 0) && has_request(period, length, length) &&
         (for_ns >= PERIOD_VARYING_NS || marks_are_known(period, &request, length))) {

@@ -51,6 +51,21 @@ static void test_texts_of_any_length(void **state)
     assert_in_range(period.length, 11, 14);
 }
 
+/* Longer ones: most marks are words, and like the one before. */
+static void test_longer_texts_of_any_length(void **state)
+{
+    for (uint32_t seed = 1; seed <= 20; seed++) {
+        uint32_t random = seed;
+        set_up(state);
+        while (period.length == 0) {
+            wait_for(40, 128 + draw(&random, 1600), 8, 250000);
+            for (uint32_t word = 0, words = 5 + draw(&random, 40); word < words; word++)
+                wait_for(12, 8, 8, 250000);
+        }
+        assert_true(period.varies);
+    }
+}
+
 /* Inputs of a start end nothing: the program takes none. */
 static void test_inputs_that_stop(void **state)
 {
@@ -352,6 +367,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_each_request_is_another, set_up),
         cmocka_unit_test_setup(test_texts_of_any_length, set_up),
+        cmocka_unit_test_setup(test_longer_texts_of_any_length, set_up),
         cmocka_unit_test_setup(test_inputs_that_stop, set_up),
         cmocka_unit_test_setup(test_steps_without_input, set_up),
         cmocka_unit_test_setup(test_stages_of_any_size, set_up),
