@@ -39,6 +39,9 @@ bool marks_alike(const struct mark *a, const struct mark *b);
 /* The same of two marks by their numbers, but for sizes where the period has any. */
 bool marks_like(const struct period *period, uint64_t number, uint64_t before);
 
+/* Returns how many of the last marks are unlike the one before. */
+unsigned marks_changes(const struct period *period, unsigned marks);
+
 /* Returns the share of the last marks that are like those `length` before; 0: less than
  * PERIOD_STILL_ALIKE, or hardly more than are like the one before. */
 double marks_match(const struct period *period, unsigned length, unsigned marks);

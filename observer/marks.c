@@ -42,8 +42,7 @@ bool marks_like(const struct period *period, uint64_t number, uint64_t before)
     return marks_alike(&mark, other);
 }
 
-/* Of the last marks those that are unlike the one before. */
-static unsigned count_changes(const struct period *period, unsigned marks)
+unsigned marks_changes(const struct period *period, unsigned marks)
 {
     unsigned changes = 0;
     for (unsigned i = 1; i <= marks; i++)
@@ -60,7 +59,7 @@ double marks_match(const struct period *period, unsigned length, unsigned marks)
         if (unlike > (1 - PERIOD_STILL_ALIKE) * marks)
             return 0;
     }
-    if (length > 1 && CLEARER * unlike > count_changes(period, marks))
+    if (length > 1 && CLEARER * unlike > marks_changes(period, marks))
         return 0;
     return 1 - (double)unlike / marks;
 }

@@ -1,8 +1,8 @@
 #include "observer/internal.h"
 
-/* A period without new input, as of that library, or without a launch, as of a program that copies
- * before its first one, must last for this long (test_without_input_it_must_last,
- * test_without_a_launch_it_must_last). */
+/* A period without new input, as of a library that tries out its kernels, or without a launch, as
+ * of a program that copies before its first one, must last for this long
+ * (test_without_input_it_must_last, test_without_a_launch_it_must_last). */
 #define LASTING_WITHOUT_INPUT_NS (4 * NS_PER_S)
 /* The last iteration that is like the one before is looked for among this many; and one that is
  * like the first of a candidate: there may be some of another kind now and then
@@ -31,14 +31,34 @@ static bool is_steady(const struct period *period, unsigned length)
     return (double)(most - least) <= STEADY * (double)most;
 }
 
+static bool is_each_mark(const struct period *period)
+{
+    return period->least_input == PERIOD_EACH_MARK;
+}
+
+double period_alike(const struct period *period)
+{
+    unsigned known = period->count < PERIOD_MARKS ? (unsigned)period->count : PERIOD_MARKS;
+    if (!is_each_mark(period))
+        return period->match;
+    return known < 2 ? 1 : 1 - (double)marks_changes(period, known - 1) / (known - 1);
+}
+
+bool period_is_mean(const struct period *period)
+{
+    if (is_each_mark(period))
+        return period_alike(period) < PERIOD_STILL_ALIKE;
+    return period->any_size || period->varies;
+}
+
 struct mark period_iteration(const struct period *period)
 {
     uint64_t known = period->count < PERIOD_MARKS ? period->count : PERIOD_MARKS;
     struct mark last = marks_sum(period, period->length, 0), later = last;
-    if (period->any_size || (period->varies && period->least_input == PERIOD_NO_INPUT))
-        return marks_mean_remembered(period, period->length);
-    if (period->varies)
-        return period->mean;
+    if (period_is_mean(period))
+        return period->varies && !is_each_mark(period)
+                   ? period->mean
+                   : marks_mean_remembered(period, period->length);
     for (unsigned i = 1; i < USUAL_AMONG && (uint64_t)(i + 1) * period->length < known; i++) {
         struct mark earlier = marks_sum(period, period->length, i);
         if (marks_alike(&earlier, &later))
@@ -51,7 +71,7 @@ struct mark period_iteration(const struct period *period)
 uint64_t period_duration_ns(const struct period *period)
 {
     uint64_t marks = period->count < PERIOD_MARKS ? period->count : PERIOD_MARKS;
-    if ((period->varies && period->least_input != PERIOD_NO_INPUT) || marks < 2)
+    if ((period->varies && !is_each_mark(period)) || marks < 2)
         return period->mean.at_ns;
     uint64_t span_ns = period_mark(period, period->count - 1)->at_ns -
                        period_mark(period, period->count - marks)->at_ns;
@@ -246,26 +266,16 @@ void period_begin(struct period *period, unsigned known_calls)
     *period = (struct period){.known_calls = known_calls};
 }
 
-static enum period_state add_every(struct period *period)
-{
-    const uint64_t last = period->count - 1;
-    period->looked_at += last > 0;
-    period->unlike +=
-        last > 0 && !marks_alike(period_mark(period, last), period_mark(period, last - 1));
-    period->length = 1;
-    period->match = period->looked_at ? 1 - (double)period->unlike / period->looked_at : 1;
-    period->varies = period->match < PERIOD_STILL_ALIKE;
-    period->least_input = PERIOD_NO_INPUT;
-    return period->count < PERIOD_REPEATS ? PERIOD_UNKNOWN : PERIOD_BOUNDARY;
-}
-
 enum period_state period_add(struct period *period, const struct mark *mark, bool every)
 {
     period->marks[period->count % PERIOD_MARKS] = *mark;
     if (period->count++ == 0)
         period->begun_ns = mark->at_ns;
-    if (every)
-        return add_every(period);
+    if (every) {
+        period->length = 1;
+        period->least_input = PERIOD_EACH_MARK;
+        return period->count < PERIOD_REPEATS ? PERIOD_UNKNOWN : PERIOD_BOUNDARY;
+    }
     if (period->length)
         return go_on(period);
     varying_add(period, mark);

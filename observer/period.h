@@ -60,8 +60,8 @@ struct varying {
     bool uneven; /* the smaller ones are not as many each time, one behind the other */
 };
 
-/* There are no inputs: each mark ends an iteration that varies. */
-#define PERIOD_NO_INPUT UINT64_MAX
+/* Each mark ends an iteration: all are, or there are no inputs that could end others. */
+#define PERIOD_EACH_MARK UINT64_MAX
 
 struct period {
     struct mark marks[PERIOD_MARKS]; /* mark number i at i % PERIOD_MARKS */
@@ -69,7 +69,7 @@ struct period {
     unsigned length;                 /* marks in an iteration; 0: unknown */
     bool any_size;                   /* of inputs and results, each time */
     bool varies;                     /* from one iteration to the next; `length` is the mean */
-    uint64_t least_input; /* bytes, in the mark that ends one that varies; or PERIOD_NO_INPUT */
+    uint64_t least_input; /* bytes, in the mark that ends one that varies; or PERIOD_EACH_MARK */
     unsigned smaller;     /* inputs since then that would have ended others */
     /* Any input ends one, one of more than a few numbers, or one of the largest. */
     struct varying varying[3];
@@ -89,6 +89,12 @@ void period_begin(struct period *period, unsigned known_calls);
 
 /* Every mark is an iteration if `every` is set. */
 enum period_state period_add(struct period *period, const struct mark *mark, bool every);
+
+/* Of known periods: the share of iterations, or of their marks, that are like the one before. */
+double period_alike(const struct period *period);
+
+/* Whether what an iteration has is a mean, since they differ. */
+bool period_is_mean(const struct period *period);
 
 /* What an iteration has: one of the last that is like the one before it, or the mean of those that
  * vary; at_ns is its duration. Known periods only. */

@@ -83,11 +83,11 @@ void report_iteration(const struct period *period, const struct tick *tick, enum
     append_count(&text, CALL_GRAPH, iteration.graphs, 0);
     append_count(&text, CALL_COPY_IN, iteration.copies_in, iteration.bytes_in);
     append_count(&text, CALL_COPY_OUT, iteration.copies_out, iteration.bytes_out);
-    if (period->varies || period->any_size)
+    if (period_is_mean(period))
         text_append(&text, " on average");
     struct shm_observer *out = record();
     out->calls = mark_calls(&iteration) + period->length;
-    out->match = tick->kind == TICK_NVTX ? 1 : period->match;
+    out->match = tick->kind == TICK_NVTX ? 1 : period_alike(period);
     report_state(SHM_OBSERVED_ITERATION, line);
 }
 

@@ -124,18 +124,15 @@ bool varying_find_without_input(struct period *period, uint64_t now_ns)
     const struct varying *any = &period->varying[0];
     uint64_t for_ns = now_ns - (any->ends ? any->last_ns : period->begun_ns);
     unsigned known = period->count < PERIOD_MARKS ? (unsigned)period->count : PERIOD_MARKS;
-    unsigned alike = 0;
     if (for_ns < (period->known_calls ? PERIOD_LASTING_NS : WITHOUT_INPUT_NS) ||
         known <= VARYING_FEWEST || marks_sum(period, known - 1, 0).copies_in)
         return false;
     const struct mark mean = marks_mean_remembered(period, 1);
-    for (unsigned i = 1; i < known; i++)
-        alike += marks_alike(period_mark(period, period->count - i),
-                             period_mark(period, period->count - i - 1));
-    if (WITHOUT_INPUT_ALIKE * alike < known ||
+    double alike = 1 - (double)marks_changes(period, known - 1) / (known - 1);
+    if (WITHOUT_INPUT_ALIKE * alike < 1 ||
         (for_ns < WITHOUT_INPUT_NS && !marks_are_known(period, &mean, 1)))
         return false;
-    vary(period, &mean, 1, (double)alike / (known - 1), PERIOD_NO_INPUT);
+    vary(period, &mean, 1, alike, PERIOD_EACH_MARK);
     return true;
 }
 
@@ -218,7 +215,7 @@ enum period_state varying_go_on(struct period *period, const struct mark *mark)
     }
     period->smaller += marks_have_input(mark, MARK_FEW_BYTES + 1);
     if (period->smaller <= VARYING_OTHERS)
-        return period->least_input == PERIOD_NO_INPUT ? PERIOD_BOUNDARY : PERIOD_WITHIN;
+        return period->least_input == PERIOD_EACH_MARK ? PERIOD_BOUNDARY : PERIOD_WITHIN;
     period_begin(period, period->known_calls);
     return PERIOD_LOST;
 }

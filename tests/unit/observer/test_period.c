@@ -285,9 +285,32 @@ static void test_two_batches_now_and_then(void **state)
     }
 }
 
+/* A tick that was given: stages of a request differ, and what is shown is their mean. */
+static void test_given_marks_that_differ(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 600; i++) {
+        const struct mark mark = {.at_ns = 1000000u * (unsigned)i, .launches = i % 2 ? 30 : 10};
+        assert_int_equal(period_add(&period, &mark, true),
+                         i < 2 ? PERIOD_UNKNOWN : PERIOD_BOUNDARY);
+    }
+    assert_true(period_is_mean(&period));
+    assert_true(period_alike(&period) == 0);
+    assert_int_equal(period_iteration(&period).launches, 20);
+    assert_int_equal(period_iteration(&period).at_ns, 1000000);
+    for (int i = 600; i < 1200; i++) {
+        const struct mark mark = {.at_ns = 1000000u * (unsigned)i, .launches = 30};
+        period_add(&period, &mark, true);
+    }
+    assert_false(period_is_mean(&period));
+    assert_true(period_alike(&period) == 1);
+    assert_int_equal(period_iteration(&period).launches, 30);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_given_marks_that_differ, set_up),
         cmocka_unit_test_setup(test_two_batches_now_and_then, set_up),
         cmocka_unit_test_setup(test_each_wait_is_an_iteration, set_up),
         cmocka_unit_test_setup(test_slow_growth_is_no_change, set_up),
