@@ -141,7 +141,7 @@ struct inner {
     unsigned periods, marks;
     uint64_t largest;       /* input, bytes; the others have more than half of them */
     unsigned inputs, alike; /* and those of them whose work is like that of the one before */
-    struct mark usual;      /* such a work */
+    struct mark same;       /* the sum of such work */
 };
 
 static struct inner look_within(const struct period *period, unsigned length)
@@ -163,7 +163,7 @@ static struct inner look_within(const struct period *period, unsigned length)
             continue;
         if (i <= inner.marks && marks_alike(&work, &last)) {
             inner.alike++;
-            inner.usual = work;
+            mark_add(&inner.same, &work);
         }
         inner.inputs += i <= inner.marks;
         last = work;
@@ -179,12 +179,15 @@ bool varying_find_inner(struct period *period, unsigned length)
 {
     const struct inner inner = look_within(period, length);
     const struct mark sum = marks_sum(period, inner.marks, 0);
-    uint64_t all = sum.launches + sum.graphs;
-    uint64_t same = (uint64_t)inner.inputs * (inner.usual.launches + inner.usual.graphs);
     if (inner.largest <= MARK_FEW_BYTES || inner.inputs <= inner.periods ||
-        INNER_ALIKE * inner.alike < inner.inputs ||
-        INNER_BESIDE * (all > same ? all - same : same - all) > all ||
-        sum.bytes_out > inner.inputs * inner.usual.bytes_out + inner.periods * MARK_FEW_BYTES)
+        INNER_ALIKE * inner.alike < inner.inputs)
+        return false;
+    /* As if all inputs had the mean of what most of them have. */
+    uint64_t all = sum.launches + sum.graphs;
+    uint64_t same = (uint64_t)inner.inputs * (inner.same.launches + inner.same.graphs) / inner.alike;
+    if (INNER_BESIDE * (all > same ? all - same : same - all) > all ||
+        sum.bytes_out >
+            inner.inputs * inner.same.bytes_out / inner.alike + inner.periods * MARK_FEW_BYTES)
         return false;
     const struct mark mean = marks_mean(&sum, inner.inputs);
     vary(period, &mean, marks_mean_count(inner.marks, inner.inputs),

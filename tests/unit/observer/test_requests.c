@@ -257,6 +257,27 @@ static void test_a_report_now_and_then(void **state)
     }
 }
 
+/* Steps of training that wait for each of their two inputs; each ten a wait for the loss, after which
+ * the larger input waits for nothing. What is found must not depend on the step at which it is. */
+static void test_a_report_at_any_step(void **state)
+{
+    (void)state;
+    for (unsigned phase = 0; phase < 10; phase++) {
+        set_up(state);
+        for (unsigned i = 1; i <= 3000 + phase; i++) {
+            bool looked = i % 10 == phase;
+            wait_for(24, looked ? 0 : 131072, looked ? 4 : 0, 1000000);
+            const struct mark mark = {.at_ns = now_ns += 100000,
+                                      .launches = 3,
+                                      .copies_in = looked ? 2 : 1,
+                                      .bytes_in = looked ? 132096 : 1024};
+            period_add(&period, &mark, false);
+        }
+        struct mark iteration = period_iteration(&period);
+        assert_in_range(iteration.launches, 26, 28);
+    }
+}
+
 struct part {
     unsigned times;
     uint32_t launches;
@@ -379,6 +400,7 @@ int main(void)
         cmocka_unit_test_setup(test_inputs_of_several_sizes_in_turn, set_up),
         cmocka_unit_test_setup(test_stages_of_a_request, set_up),
         cmocka_unit_test_setup(test_a_report_now_and_then, set_up),
+        cmocka_unit_test_setup(test_a_report_at_any_step, set_up),
         cmocka_unit_test_setup(test_parts_of_a_request, set_up),
         cmocka_unit_test_setup(test_steps_of_a_request, set_up),
         cmocka_unit_test_setup(test_inputs_become_smaller, set_up),
