@@ -1,10 +1,12 @@
 #include "observer/inputs.h"
 
-/* An iteration with fewer inputs is one request that has several. */
+/* An iteration with fewer turns is one request that has several inputs. */
 #define FEWEST 4
-/* This many parts must be seen, and this share of them be like the one before. */
+/* This many turns must be seen, and this share of the inputs be like those a turn before; and of
+ * turns that show nearly as well, the shortest counts. */
 #define SEEN 16
 #define ALIKE 0.9
+#define NEARLY 0.02
 
 /* This share may differ, of inputs and their work; and all work may be as much more than the usual
  * for each, or less, down to a half, where some inputs have less, as those of an evaluation. */
@@ -19,30 +21,60 @@ static bool near(uint64_t a, uint64_t b)
     return more - less <= 2 + more / DIFFERS;
 }
 
+static bool are_alike(const struct input *a, const struct input *b)
+{
+    return near(a->work, b->work) && (a->work >= SAME_LAUNCHES || near(a->bytes, b->bytes));
+}
+
 void inputs_add(struct inputs *inputs, uint64_t bytes, uint64_t launches)
 {
-    uint64_t work = launches - inputs->launches;
+    const struct input input = {.bytes = bytes, .work = launches - inputs->launches};
+    uint64_t work = input.work;
     inputs->copies++;
     inputs->launches = launches;
     /* A batch may be several copies, behind each other. */
     if (bytes <= MARK_FEW_BYTES || work == 0)
         return;
-    inputs->parts++;
-    inputs->alike +=
-        near(work, inputs->work) && (work >= SAME_LAUNCHES || near(bytes, inputs->bytes));
-    if (inputs->votes == 0)
-        inputs->usual = work;
-    inputs->votes += near(work, inputs->usual) ? 1 : -1;
-    inputs->bytes = bytes;
-    inputs->work = work;
+    for (unsigned length = 1; length <= INPUTS_MOST && length <= inputs->count; length++) {
+        const struct input *before = &inputs->last[(inputs->count - length) % INPUTS_MOST];
+        struct input_turn *turn = &inputs->turns[length];
+        turn->alike += are_alike(&input, before);
+        if (turn->votes == 0)
+            turn->usual = work;
+        turn->votes += near(work, turn->usual) ? 1 : -1;
+        work += before->work;
+    }
+    inputs->last[inputs->count++ % INPUTS_MOST] = input;
+}
+
+/* The share of the inputs that are like those a turn before. */
+static double alike(const struct inputs *inputs, unsigned length)
+{
+    return inputs->count < SEEN * length
+               ? 0
+               : (double)inputs->turns[length].alike / (inputs->count - length);
+}
+
+/* After how many inputs their work repeats; 0: it does not. */
+static unsigned find_turn(const struct inputs *inputs)
+{
+    double best = 0;
+    unsigned length = 1;
+    for (unsigned i = 1; i <= INPUTS_MOST; i++)
+        best = alike(inputs, i) > best ? alike(inputs, i) : best;
+    while (best >= ALIKE && alike(inputs, length) < best - NEARLY)
+        length++;
+    return best < ALIKE ? 0 : length;
 }
 
 bool inputs_part(const struct inputs *inputs, const struct mark *iteration)
 {
-    if (inputs->parts < SEEN || inputs->alike < ALIKE * inputs->parts)
+    unsigned length = find_turn(inputs);
+    if (length == 0)
         return false;
-    double parts = (double)iteration->copies_in * inputs->parts / inputs->copies;
-    double usual = parts * (double)inputs->usual, work = iteration->launches + iteration->graphs;
-    return parts >= FEWEST - 0.5 && iteration->bytes_out <= MARK_FEW_BYTES &&
+    double turns = (double)iteration->copies_in * inputs->count / inputs->copies / length;
+    double usual = turns * (double)inputs->turns[length].usual;
+    double work = iteration->launches + iteration->graphs;
+    return turns >= FEWEST - 0.5 && iteration->bytes_out <= MARK_FEW_BYTES &&
            work >= LEAST_WORK * usual && (work <= usual || near((uint64_t)work, (uint64_t)usual));
 }

@@ -27,6 +27,9 @@
 
 /* -- marks.c -- */
 
+/* Returns how many of the last marks are remembered. */
+unsigned marks_remembered(const struct period *period);
+
 /* Returns a mark by its number, one of the last PERIOD_MARKS. */
 const struct mark *period_mark(const struct period *period, uint64_t number);
 

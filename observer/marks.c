@@ -15,27 +15,33 @@ const struct mark *period_mark(const struct period *period, uint64_t number)
     return &period->marks[number % PERIOD_MARKS];
 }
 
+unsigned marks_remembered(const struct period *period)
+{
+    return period->count < PERIOD_MARKS ? (unsigned)period->count : PERIOD_MARKS;
+}
+
 bool marks_near(uint64_t a, uint64_t b, uint64_t slack)
 {
     uint64_t more = a > b ? a : b, less = a > b ? b : a;
     return more - less <= slack + more / 4;
 }
 
-/* Shapes grow a little from one iteration to the next, and with them what is launched. */
+/* Shapes grow a little from one iteration to the next, and with them what is launched. Reports of a
+ * few numbers make no difference, however many they are. */
 bool marks_alike(const struct mark *a, const struct mark *b)
 {
+    bool few = a->bytes_out <= MARK_FEW_BYTES && b->bytes_out <= MARK_FEW_BYTES;
     return a->what == b->what && marks_near(a->launches, b->launches, 2) &&
            marks_near(a->graphs, b->graphs, 0) && marks_near(a->copies_in, b->copies_in, 1) &&
-           marks_near(a->copies_out, b->copies_out, 1) &&
+           (few || marks_near(a->copies_out, b->copies_out, 1)) &&
            marks_near(a->bytes_in, b->bytes_in, 64) && marks_near(a->bytes_out, b->bytes_out, 64);
 }
 
-/* Of two marks of the period, by their numbers. */
 bool marks_like(const struct period *period, uint64_t number, uint64_t before)
 {
     struct mark mark = *period_mark(period, number);
     const struct mark *other = period_mark(period, before);
-    if (period->any_size) {
+    if (period->kind == PERIOD_STAGES) {
         mark.bytes_in = other->bytes_in;
         mark.bytes_out = other->bytes_out;
     }
@@ -50,7 +56,6 @@ unsigned marks_changes(const struct period *period, unsigned marks)
     return changes;
 }
 
-/* Where most marks are like the one before, a length of chance shows nearly as often. */
 double marks_match(const struct period *period, unsigned length, unsigned marks)
 {
     unsigned unlike = 0;
@@ -80,7 +85,6 @@ void mark_add(struct mark *sum, const struct mark *mark)
     sum->copies_out += mark->copies_out;
 }
 
-/* The sum of the marks of an iteration, the last one or some before; at_ns: how long it took. */
 struct mark marks_sum(const struct period *period, unsigned length, unsigned back)
 {
     struct mark sum = {0};
@@ -97,7 +101,6 @@ uint32_t marks_mean_count(uint32_t sum, unsigned count)
     return (sum + count / 2) / count;
 }
 
-/* The mean, of the sum of N iterations. */
 struct mark marks_mean(const struct mark *sum, unsigned count)
 {
     return (struct mark){
@@ -111,16 +114,13 @@ struct mark marks_mean(const struct mark *sum, unsigned count)
     };
 }
 
-/* Of all whole ones that are remembered, and the mark before them: at least one. */
 struct mark marks_mean_remembered(const struct period *period, unsigned length)
 {
-    unsigned known = period->count < PERIOD_MARKS ? (unsigned)period->count : PERIOD_MARKS;
-    unsigned times = (known - 1) / length;
+    unsigned times = (marks_remembered(period) - 1) / length;
     const struct mark sum = marks_sum(period, times * length, 0);
     return marks_mean(&sum, times);
 }
 
-/* Whether an earlier process had iterations of as many calls. */
 bool marks_are_known(const struct period *period, const struct mark *iteration, unsigned marks)
 {
     return period->known_calls && marks_near(mark_calls(iteration) + marks, period->known_calls, 1);
@@ -131,8 +131,7 @@ bool marks_have_input(const struct mark *mark, uint64_t least)
     return mark->copies_in && mark->bytes_in >= least;
 }
 
-/* How long the last marks took. A pause counts for no more than all else: a compiler's between
- * bursts of kernels that it tries out shows nothing. */
+/* A compiler's pause between bursts of kernels that it tries out shows nothing. */
 uint64_t marks_span_ns(const struct period *period, unsigned marks)
 {
     uint64_t all = period_mark(period, period->count - 1)->at_ns -
@@ -146,10 +145,9 @@ uint64_t marks_span_ns(const struct period *period, unsigned marks)
     return longest > all / 2 ? 2 * (all - longest) : all;
 }
 
-/* How many marks to compare: 0: there are too few. */
 unsigned marks_evidence(const struct period *period, unsigned length)
 {
-    unsigned known = period->count < PERIOD_MARKS ? (unsigned)period->count : PERIOD_MARKS;
+    unsigned known = marks_remembered(period);
     unsigned marks = known - length < PERIOD_EVIDENCE ? known - length : PERIOD_EVIDENCE;
     if (length >= known || marks + length < FEWEST_MARKS)
         return 0;
@@ -162,7 +160,6 @@ unsigned marks_evidence(const struct period *period, unsigned length)
                : 0;
 }
 
-/* The shortest one from a length on that shows in that share of the marks; 0: none does. */
 unsigned marks_find_period(struct period *period, unsigned length, double alike, unsigned *marks)
 {
     for (; length <= LONGEST; length++) {

@@ -31,35 +31,28 @@ static bool is_steady(const struct period *period, unsigned length)
     return (double)(most - least) <= STEADY * (double)most;
 }
 
-static bool is_each_mark(const struct period *period)
-{
-    return period->least_input == PERIOD_EACH_MARK;
-}
-
 double period_alike(const struct period *period)
 {
-    unsigned known = period->count < PERIOD_MARKS ? (unsigned)period->count : PERIOD_MARKS;
-    if (!is_each_mark(period))
+    unsigned known = marks_remembered(period);
+    if (period->kind != PERIOD_EACH)
         return period->match;
     return known < 2 ? 1 : 1 - (double)marks_changes(period, known - 1) / (known - 1);
 }
 
 bool period_is_mean(const struct period *period)
 {
-    if (is_each_mark(period))
-        return period_alike(period) < PERIOD_STILL_ALIKE;
-    return period->any_size || period->varies;
+    return period->kind == PERIOD_EACH ? period_alike(period) < PERIOD_STILL_ALIKE
+                                       : period->kind != PERIOD_SAME;
 }
 
 struct mark period_iteration(const struct period *period)
 {
-    uint64_t known = period->count < PERIOD_MARKS ? period->count : PERIOD_MARKS;
+    unsigned known = marks_remembered(period);
     struct mark last = marks_sum(period, period->length, 0), later = last;
     if (period_is_mean(period))
-        return period->varies && !is_each_mark(period)
-                   ? period->mean
-                   : marks_mean_remembered(period, period->length);
-    for (unsigned i = 1; i < USUAL_AMONG && (uint64_t)(i + 1) * period->length < known; i++) {
+        return period->kind == PERIOD_INPUTS ? period->mean
+                                             : marks_mean_remembered(period, period->length);
+    for (unsigned i = 1; i < USUAL_AMONG && (i + 1) * period->length < known; i++) {
         struct mark earlier = marks_sum(period, period->length, i);
         if (marks_alike(&earlier, &later))
             return later;
@@ -70,8 +63,8 @@ struct mark period_iteration(const struct period *period)
 
 uint64_t period_duration_ns(const struct period *period)
 {
-    uint64_t marks = period->count < PERIOD_MARKS ? period->count : PERIOD_MARKS;
-    if ((period->varies && !is_each_mark(period)) || marks < 2)
+    unsigned marks = marks_remembered(period);
+    if (period->kind == PERIOD_INPUTS || marks < 2)
         return period->mean.at_ns;
     uint64_t span_ns = period_mark(period, period->count - 1)->at_ns -
                        period_mark(period, period->count - marks)->at_ns;
@@ -112,8 +105,8 @@ static bool is_first(const struct period *period, unsigned back)
 
 static bool is_still_first(const struct period *period)
 {
-    uint64_t known = period->count < PERIOD_MARKS ? period->count : PERIOD_MARKS;
-    for (unsigned i = 0; i < FIRST_AMONG && (uint64_t)(i + 1) * period->candidate < known; i++)
+    unsigned known = marks_remembered(period);
+    for (unsigned i = 0; i < FIRST_AMONG && (i + 1) * period->candidate < known; i++)
         if (is_first(period, i))
             return true;
     return false;
@@ -150,7 +143,7 @@ static bool find_stages(struct period *period, uint64_t for_ns)
     unsigned marks;
     if (for_ns < PERIOD_LASTING_NS || (for_ns < PERIOD_VARYING_NS && !period->known_calls))
         return false;
-    period->any_size = true;
+    period->kind = PERIOD_STAGES;
     unsigned length = marks_find_period(period, 1, 1, &marks);
     const struct mark request = marks_sum(period, length, 0);
     if (length > 1 && has_request(period, length, 0) && has_request(period, length, length) &&
@@ -158,7 +151,7 @@ static bool find_stages(struct period *period, uint64_t for_ns)
         begin_iterations(period, length);
         return true;
     }
-    period->any_size = false;
+    period->kind = PERIOD_SAME;
     return false;
 }
 
@@ -239,10 +232,19 @@ static bool is_same_work(const struct period *period)
            marks_near(sum.bytes_in * first->copies_in, first->bytes_in * sum.copies_in, 0);
 }
 
+/* Of as many marks each time: whether the last one ends an iteration. */
+static enum period_state at_mark(struct period *period)
+{
+    if (period->boundary != period->count - 1)
+        return PERIOD_WITHIN;
+    period->boundary += period->length;
+    return PERIOD_BOUNDARY;
+}
+
 static enum period_state go_on(struct period *period)
 {
     uint64_t number = period->count - 1;
-    if (period->varies)
+    if (period->kind >= PERIOD_INPUTS)
         return varying_go_on(period, period_mark(period, number));
     period->unlike += !marks_like(period, number, number - period->length);
     period->looked_at++;
@@ -255,10 +257,7 @@ static enum period_state go_on(struct period *period)
         period->match = 1 - (double)period->unlike / period->looked_at;
         period->looked_at = period->unlike = 0;
     }
-    if (number != period->boundary)
-        return PERIOD_WITHIN;
-    period->boundary += period->length;
-    return PERIOD_BOUNDARY;
+    return at_mark(period);
 }
 
 void period_begin(struct period *period, unsigned known_calls)
@@ -273,7 +272,7 @@ enum period_state period_add(struct period *period, const struct mark *mark, boo
         period->begun_ns = mark->at_ns;
     if (every) {
         period->length = 1;
-        period->least_input = PERIOD_EACH_MARK;
+        period->kind = PERIOD_EACH;
         return period->count < PERIOD_REPEATS ? PERIOD_UNKNOWN : PERIOD_BOUNDARY;
     }
     if (period->length)
@@ -281,10 +280,5 @@ enum period_state period_add(struct period *period, const struct mark *mark, boo
     varying_add(period, mark);
     if (!find(period))
         return PERIOD_UNKNOWN;
-    if (period->varies)
-        return go_on(period);
-    if (period->boundary != period->count - 1)
-        return PERIOD_WITHIN;
-    period->boundary += period->length;
-    return PERIOD_BOUNDARY;
+    return period->kind >= PERIOD_INPUTS ? go_on(period) : at_mark(period);
 }

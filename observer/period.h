@@ -60,16 +60,20 @@ struct varying {
     bool uneven; /* the smaller ones are not as many each time, one behind the other */
 };
 
-/* Each mark ends an iteration: all are, or there are no inputs that could end others. */
-#define PERIOD_EACH_MARK UINT64_MAX
+/* What ends an iteration. */
+enum period_kind {
+    PERIOD_SAME,   /* as many marks as before, alike in all that they have */
+    PERIOD_STAGES, /* the same, with inputs and results of any size */
+    PERIOD_INPUTS, /* an input of least_input bytes; iterations vary, and `length` is the mean */
+    PERIOD_EACH,   /* each mark: all do, or there are no inputs that could end others */
+};
 
 struct period {
     struct mark marks[PERIOD_MARKS]; /* mark number i at i % PERIOD_MARKS */
     uint64_t count;                  /* of marks */
     unsigned length;                 /* marks in an iteration; 0: unknown */
-    bool any_size;                   /* of inputs and results, each time */
-    bool varies;                     /* from one iteration to the next; `length` is the mean */
-    uint64_t least_input; /* bytes, in the mark that ends one that varies; or PERIOD_EACH_MARK */
+    enum period_kind kind;
+    uint64_t least_input; /* PERIOD_INPUTS: bytes, in the mark that ends one */
     unsigned smaller;     /* inputs since then that would have ended others */
     /* Any input ends one, one of more than a few numbers, or one of the largest. */
     struct varying varying[3];

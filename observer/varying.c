@@ -86,7 +86,7 @@ static void vary(struct period *period, const struct mark *mean, unsigned marks,
     period->mean = *mean;
     period->match = match;
     period->least_input = least_input;
-    period->varies = true;
+    period->kind = PERIOD_INPUTS;
     period->length = marks ? marks : 1;
 }
 
@@ -118,12 +118,11 @@ bool varying_find_larger(struct period *period, uint64_t for_ns)
     return find_varying(period, &period->varying[1], for_ns);
 }
 
-/* Whether each mark is an iteration: there are no inputs that could end them. */
 bool varying_find_without_input(struct period *period, uint64_t now_ns)
 {
     const struct varying *any = &period->varying[0];
     uint64_t for_ns = now_ns - (any->ends ? any->last_ns : period->begun_ns);
-    unsigned known = period->count < PERIOD_MARKS ? (unsigned)period->count : PERIOD_MARKS;
+    unsigned known = marks_remembered(period);
     if (for_ns < (period->known_calls ? PERIOD_LASTING_NS : WITHOUT_INPUT_NS) ||
         known <= VARYING_FEWEST || marks_sum(period, known - 1, 0).copies_in)
         return false;
@@ -132,7 +131,8 @@ bool varying_find_without_input(struct period *period, uint64_t now_ns)
     if (WITHOUT_INPUT_ALIKE * alike < 1 ||
         (for_ns < WITHOUT_INPUT_NS && !marks_are_known(period, &mean, 1)))
         return false;
-    vary(period, &mean, 1, alike, PERIOD_EACH_MARK);
+    period->kind = PERIOD_EACH;
+    period->length = 1;
     return true;
 }
 
@@ -146,7 +146,7 @@ struct inner {
 
 static struct inner look_within(const struct period *period, unsigned length)
 {
-    unsigned known = period->count < PERIOD_MARKS ? (unsigned)period->count : PERIOD_MARKS;
+    unsigned known = marks_remembered(period);
     struct inner inner = {.periods = 1, .marks = length};
     struct mark work = {0}, last = {0};
     for (; inner.marks < PERIOD_EVIDENCE && inner.marks + 2 * length <= known; inner.periods++)
@@ -172,9 +172,6 @@ static struct inner look_within(const struct period *period, unsigned length)
     return inner;
 }
 
-/* Whether what seems to be the period is several iterations, each with an input as large as those
- * of the others and the same work, while some have a wait more, or a result: a training that
- * reports its loss now and then, for example. Then they vary, and each of these inputs ends one. */
 bool varying_find_inner(struct period *period, unsigned length)
 {
     const struct inner inner = look_within(period, length);
@@ -184,7 +181,8 @@ bool varying_find_inner(struct period *period, unsigned length)
         return false;
     /* As if all inputs had the mean of what most of them have. */
     uint64_t all = sum.launches + sum.graphs;
-    uint64_t same = (uint64_t)inner.inputs * (inner.same.launches + inner.same.graphs) / inner.alike;
+    uint64_t same =
+        (uint64_t)inner.inputs * (inner.same.launches + inner.same.graphs) / inner.alike;
     if (INNER_BESIDE * (all > same ? all - same : same - all) > all ||
         sum.bytes_out >
             inner.inputs * inner.same.bytes_out / inner.alike + inner.periods * MARK_FEW_BYTES)
@@ -195,8 +193,6 @@ bool varying_find_inner(struct period *period, unsigned length)
     return true;
 }
 
-/* Whether each mark of what seems to be the period is the same work on an input of another size, as
- * of several cameras in turn: then each is an iteration. */
 bool varying_differ_in_sizes(const struct period *period, unsigned length)
 {
     const struct mark *last = period_mark(period, period->count - 1);
@@ -212,13 +208,13 @@ bool varying_differ_in_sizes(const struct period *period, unsigned length)
 
 enum period_state varying_go_on(struct period *period, const struct mark *mark)
 {
-    if (marks_have_input(mark, period->least_input)) {
+    if (period->kind == PERIOD_INPUTS && marks_have_input(mark, period->least_input)) {
         period->smaller = 0;
         return PERIOD_BOUNDARY;
     }
     period->smaller += marks_have_input(mark, MARK_FEW_BYTES + 1);
     if (period->smaller <= VARYING_OTHERS)
-        return period->least_input == PERIOD_EACH_MARK ? PERIOD_BOUNDARY : PERIOD_WITHIN;
+        return period->kind == PERIOD_EACH ? PERIOD_BOUNDARY : PERIOD_WITHIN;
     period_begin(period, period->known_calls);
     return PERIOD_LOST;
 }

@@ -225,6 +225,33 @@ static void train_pinned(unsigned number)
     take(CALL_WAIT, 1, 0);
 }
 
+/* The model before the labels: what is launched for one input is not what is for the other. */
+static void train_labels_later(unsigned number)
+{
+    take(CALL_COPY_IN, 1, 1 << 20);
+    take(CALL_LAUNCH, 20, 0);
+    take(CALL_COPY_IN, 1, 2048);
+    take(CALL_LAUNCH, 60, 0);
+    if (number % 10 != 9)
+        return;
+    take(CALL_COPY_OUT, 3, 4);
+    take(CALL_WAIT, 1, 0);
+}
+
+/* Gradients of four batches for a step. */
+static void accumulate(unsigned number)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        take(CALL_COPY_IN, 1, 1 << 18);
+        take(CALL_LAUNCH, 50, 0);
+    }
+    take(CALL_LAUNCH, 30, 0);
+    if (number % 10 != 9)
+        return;
+    take(CALL_COPY_OUT, 1, 4);
+    take(CALL_WAIT, 1, 0);
+}
+
 /* Most of the work is another thread's. The first steps are slow, and for some seconds it waits for
  * nothing, so that launches stand for waits. */
 static struct {
@@ -307,6 +334,9 @@ static void test_steps_without_a_wait(void **state)
 {
     (void)state;
     assert_string_equal(iteration_of(train_pinned), "60 launches, 2 copies in of 1050624 bytes");
+    assert_string_equal(iteration_of(train_labels_later),
+                        "80 launches, 2 copies in of 1050624 bytes");
+    assert_string_equal(iteration_of(accumulate), "230 launches, 4 copies in of 1048576 bytes");
     assert_string_equal(iteration_of(train_backward), "60 launches, 1 copy in of 524288 bytes");
     assert_string_equal(iteration_of(train_and_evaluate), "30 launches, 1 copy in of 65536 bytes");
     const char *of_texts = iteration_of(train_on_texts);
