@@ -75,6 +75,6 @@ bool inputs_part(const struct inputs *inputs, const struct mark *iteration)
     double turns = (double)iteration->copies_in * inputs->count / inputs->copies / length;
     double usual = turns * (double)inputs->turns[length].usual;
     double work = iteration->launches + iteration->graphs;
-    return turns >= FEWEST - 0.5 && iteration->bytes_out <= MARK_FEW_BYTES &&
-           work >= LEAST_WORK * usual && (work <= usual || near((uint64_t)work, (uint64_t)usual));
+    return turns >= FEWEST - 0.5 && work >= LEAST_WORK * usual &&
+           (work <= usual || near((uint64_t)work, (uint64_t)usual));
 }

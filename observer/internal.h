@@ -45,9 +45,9 @@ bool marks_like(const struct period *period, uint64_t number, uint64_t before);
 /* Returns how many of the last marks are unlike the one before. */
 unsigned marks_changes(const struct period *period, unsigned marks);
 
-/* Returns the share of the last marks that are like those `length` before; 0: less than
- * PERIOD_STILL_ALIKE, or hardly more than are like the one before. */
-double marks_match(const struct period *period, unsigned length, unsigned marks);
+/* Returns the share of the last marks that are like those `length` before; 0: less than `least`, or
+ * hardly more than are like the one before. */
+double marks_match(const struct period *period, unsigned length, unsigned marks, double least);
 
 /* Return the sum of the `length` marks of an iteration, the last one or some before, and how long
  * it took; the sum has that as at_ns. */
@@ -93,9 +93,9 @@ bool varying_find_without_input(struct period *period, uint64_t now_ns);
  * reports its loss now and then, for example. */
 bool varying_find_inner(struct period *period, unsigned length);
 
-/* Reports whether each mark of what seems to be the period is the same work on an input of another
- * size, as of several cameras in turn: then each is an iteration. */
-bool varying_differ_in_sizes(const struct period *period, unsigned length);
+/* Reports whether larger inputs come with other marks than those of what seems to be the period: it
+ * is a step of requests of any length. */
+bool varying_has_requests(const struct period *period, unsigned length, uint64_t for_ns);
 
 /* Whether a mark ends an iteration that varies. */
 enum period_state varying_go_on(struct period *period, const struct mark *mark);

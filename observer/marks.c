@@ -56,15 +56,15 @@ unsigned marks_changes(const struct period *period, unsigned marks)
     return changes;
 }
 
-double marks_match(const struct period *period, unsigned length, unsigned marks)
+double marks_match(const struct period *period, unsigned length, unsigned marks, double least)
 {
     unsigned unlike = 0;
     for (unsigned i = 1; i <= marks; i++) {
         unlike += !marks_like(period, period->count - i, period->count - i - length);
-        if (unlike > (1 - PERIOD_STILL_ALIKE) * marks)
+        if (unlike > (1 - least) * marks)
             return 0;
     }
-    if (length > 1 && CLEARER * unlike > marks_changes(period, marks))
+    if (length > 1 && unlike > 0 && CLEARER * unlike > marks_changes(period, marks))
         return 0;
     return 1 - (double)unlike / marks;
 }
@@ -164,8 +164,8 @@ unsigned marks_find_period(struct period *period, unsigned length, double alike,
 {
     for (; length <= LONGEST; length++) {
         *marks = marks_evidence(period, length);
-        double match = *marks ? marks_match(period, length, *marks) : 0;
-        if (match < alike)
+        double match = *marks ? marks_match(period, length, *marks, alike) : 0;
+        if (match == 0)
             continue;
         period->match = match;
         return length;

@@ -1,8 +1,8 @@
 #include "observer/internal.h"
 
-/* A period without new input, as of a library that tries out its kernels, or without a launch, as
- * of a program that copies before its first one, must last for this long
- * (test_without_input_it_must_last, test_without_a_launch_it_must_last). */
+/* A period without new input of more than a few numbers, as of a library that tries out its
+ * kernels, or without a launch, as of a program that copies before its first one, must last for
+ * this long (test_without_input_it_must_last, test_without_a_launch_it_must_last). */
 #define LASTING_WITHOUT_INPUT_NS (4 * NS_PER_S)
 /* The last iteration that is like the one before is looked for among this many; and one that is
  * like the first of a candidate: there may be some of another kind now and then
@@ -13,8 +13,14 @@
 #define ALIKE 0.95
 /* The durations of the last iterations are at most this share apart once a program is warm. */
 #define STEADY 0.3
+/* Marks with as many launches as each other, and at least so many, are the same work
+ * (test_inputs_of_several_sizes_in_turn). */
+#define SAME_LAUNCHES 4
 /* A program that never gets that steady counts after this many iterations. */
 #define PATIENCE 16
+/* A period is not looked for again before this time is over: that takes long where most marks are
+ * alike. */
+#define SEEK_EACH_NS NS_PER_MS
 /* After this many marks it is judged whether the period is still there (test_a_period_is_lost). */
 #define LOOK 16
 
@@ -55,7 +61,7 @@ struct mark period_iteration(const struct period *period)
     for (unsigned i = 1; i < USUAL_AMONG && (i + 1) * period->length < known; i++) {
         struct mark earlier = marks_sum(period, period->length, i);
         if (marks_alike(&earlier, &later))
-            return later;
+            return later.copies_out > earlier.copies_out ? earlier : later;
         later = earlier;
     }
     return last;
@@ -116,17 +122,43 @@ static bool is_still_first(const struct period *period)
 static bool candidate_lasts(const struct period *period)
 {
     unsigned length = period->candidate, marks = length ? marks_evidence(period, length) : 0;
-    return marks && marks_match(period, length, marks) >= PERIOD_STILL_ALIKE &&
+    return marks && marks_match(period, length, marks, PERIOD_STILL_ALIKE) > 0 &&
            is_still_first(period);
 }
 
-/* Whether one of the last marks, but for some, has a larger input. */
-static bool has_request(const struct period *period, unsigned marks, unsigned but)
+static bool has_input(const struct mark *mark)
+{
+    return marks_have_input(mark, MARK_FEW_BYTES + 1);
+}
+
+static bool has_answer(const struct mark *mark)
+{
+    return mark->bytes_out > MARK_FEW_BYTES;
+}
+
+bool period_answers(const struct period *period)
+{
+    unsigned known = marks_remembered(period), answers = 0;
+    for (unsigned i = 1; i <= known; i++)
+        answers += has_answer(period_mark(period, period->count - i));
+    return 2 * answers * period->length >= known;
+}
+
+/* Whether one of the last marks, but for some, has that. */
+static bool has_one(const struct period *period, unsigned marks, unsigned but,
+                    bool (*has)(const struct mark *mark))
 {
     for (unsigned i = but + 1; i <= but + marks; i++)
-        if (marks_have_input(period_mark(period, period->count - i), MARK_FEW_BYTES + 1))
+        if (has(period_mark(period, period->count - i)))
             return true;
     return false;
+}
+
+/* Whether one in each of the last two periods has. */
+static bool each_has(const struct period *period, unsigned length,
+                     bool (*has)(const struct mark *mark))
+{
+    return has_one(period, length, 0, has) && has_one(period, length, length, has);
 }
 
 static void begin_iterations(struct period *period, unsigned length)
@@ -136,18 +168,29 @@ static void begin_iterations(struct period *period, unsigned length)
     period->unlike = period->looked_at = 0;
 }
 
-/* Whether requests have several waits, as many each time and with as much work, for inputs of any
- * size. None may differ: without sizes, marks of texts of any length show some period by chance. */
-static bool find_stages(struct period *period, uint64_t for_ns)
+/* After how many marks those of requests repeat whose inputs have any size; 0: they do not. None
+ * may differ: without sizes, marks of texts of any length show some period by chance. */
+static unsigned find_stages(struct period *period)
 {
     unsigned marks;
-    if (for_ns < PERIOD_LASTING_NS || (for_ns < PERIOD_VARYING_NS && !period->known_calls))
-        return false;
     period->kind = PERIOD_STAGES;
     unsigned length = marks_find_period(period, 1, 1, &marks);
+    if (length && each_has(period, length, has_input) &&
+        marks_find_period(period, 1, PERIOD_STILL_ALIKE, &marks) == length)
+        return length;
+    period->kind = PERIOD_SAME;
+    return 0;
+}
+
+/* Whether requests have several waits, as many each time and with as much work, for inputs of any
+ * size. */
+static bool has_stages(struct period *period, uint64_t for_ns)
+{
+    if (for_ns < PERIOD_LASTING_NS || (for_ns < PERIOD_VARYING_NS && !period->known_calls))
+        return false;
+    unsigned length = find_stages(period);
     const struct mark request = marks_sum(period, length, 0);
-    if (length > 1 && has_request(period, length, 0) && has_request(period, length, length) &&
-        (for_ns >= PERIOD_VARYING_NS || marks_are_known(period, &request, length))) {
+    if (length > 1 && (for_ns >= PERIOD_VARYING_NS || marks_are_known(period, &request, length))) {
         begin_iterations(period, length);
         return true;
     }
@@ -155,52 +198,101 @@ static bool find_stages(struct period *period, uint64_t for_ns)
     return false;
 }
 
-/* The period, or a longer one that no mark is unlike, where only that has a larger input each time:
- * what seemed to be the period is a step of a request, then. */
+/* The period, or a longer one that no mark is unlike, where only that has a larger input each time,
+ * or a larger result: what seemed to be the period is a step of a request, then. */
 static unsigned find_request(struct period *period, unsigned length)
 {
     unsigned marks = 0, request = length;
     double match = period->match;
-    if (has_request(period, length, 0) && has_request(period, length, length))
+    if (each_has(period, length, has_input) || each_has(period, length, has_answer))
         return length;
     while ((request = marks_find_period(period, request + 1, 1, &marks)) > 0)
-        if (has_request(period, request, 0))
+        if (has_one(period, request, 0, has_input) || has_one(period, request, 0, has_answer))
             return request;
     period->match = match;
     return length;
 }
 
-static bool takes_input(const struct period *period, unsigned back)
+/* A few numbers, of which no request is the reason. */
+static bool is_report(const struct mark *mark)
 {
-    return marks_sum(period, period->candidate, back).copies_in > 0;
+    return !has_input(mark) && !has_answer(mark);
+}
+
+/* Whether each part has an input, and marks have the same work as those `part` before, but for a
+ * report now and then. */
+static bool is_same_but_sizes(const struct period *period, unsigned part)
+{
+    unsigned marks = marks_evidence(period, part), same = 0, inputs = 0;
+    for (unsigned i = 1; i <= marks; i++) {
+        const struct mark *mark = period_mark(period, period->count - i);
+        const struct mark *before = period_mark(period, period->count - i - part);
+        inputs += has_input(mark);
+        if (mark->launches == before->launches && mark->graphs == before->graphs &&
+            mark->copies_in == before->copies_in && mark->copies_out == before->copies_out)
+            same++;
+        else if (!is_report(mark) && !is_report(before))
+            return false;
+    }
+    return same >= ALIKE * marks && inputs * part >= PERIOD_STILL_ALIKE * marks &&
+           marks_sum(period, part, 0).launches >= SAME_LAUNCHES;
+}
+
+/* The period, or a part of it: as inputs of any size are alike by chance, or those of several
+ * cameras come in turn, a multiple of it may show better (test_prompts_of_any_length,
+ * test_inputs_of_several_sizes_in_turn). */
+static unsigned find_part(struct period *period, unsigned length)
+{
+    double match = marks_match(period, length, marks_evidence(period, length), PERIOD_STILL_ALIKE);
+    for (unsigned part = 1; part <= length / 2; part++) {
+        if (length % part != 0)
+            continue;
+        unsigned marks = marks_evidence(period, part);
+        if (match < 1 && marks_match(period, part, marks, PERIOD_STILL_ALIKE) > 0)
+            return part;
+        if (is_same_but_sizes(period, part)) {
+            period->kind = PERIOD_STAGES;
+            return part;
+        }
+    }
+    return length;
 }
 
 /* For how long what seems to be the period must have lasted. */
 static uint64_t lasting(const struct period *period)
 {
-    bool serves =
-        mark_has_launch(&period->first) && takes_input(period, 0) && takes_input(period, 1);
+    bool serves = mark_has_launch(&period->first) && each_has(period, period->candidate, has_input);
     bool sure = serves || marks_are_known(period, &period->first, period->candidate);
     return sure ? PERIOD_LASTING_NS : LASTING_WITHOUT_INPUT_NS;
+}
+
+/* What seems to be the period, by the last marks; it is looked for if `seeks`. */
+static void find_candidate(struct period *period, uint64_t now_ns, bool seeks)
+{
+    unsigned marks = 0;
+    if (candidate_lasts(period)) {
+        uint64_t gap_ns = now_ns - period_mark(period, period->count - 2)->at_ns;
+        period->lasted_ns += gap_ns < period->lasted_ns ? gap_ns : period->lasted_ns;
+        return;
+    }
+    unsigned length = seeks ? marks_find_period(period, 1, ALIKE, &marks) : 0;
+    period->candidate = length;
+    period->first = marks_sum(period, length, 0);
+    period->lasted_ns = length ? marks_span_ns(period, marks + length) : 0;
 }
 
 static bool find(struct period *period)
 {
     uint64_t now_ns = period_mark(period, period->count - 1)->at_ns;
-    if (candidate_lasts(period)) {
-        uint64_t gap_ns = now_ns - period_mark(period, period->count - 2)->at_ns;
-        period->lasted_ns += gap_ns < period->lasted_ns ? gap_ns : period->lasted_ns;
-    } else {
-        unsigned marks = 0, length = marks_find_period(period, 1, ALIKE, &marks);
-        period->candidate = length;
-        period->first = marks_sum(period, length, 0);
-        period->lasted_ns = length ? marks_span_ns(period, marks + length) : 0;
-    }
+    bool seeks = now_ns >= period->sought_ns + SEEK_EACH_NS;
+    if (seeks)
+        period->sought_ns = now_ns;
+    find_candidate(period, now_ns, seeks);
     unsigned length = period->candidate;
     uint64_t for_ns = now_ns - period->begun_ns;
     /* Of what seems to be a period for a while, again and again, none may last. */
     if ((!length || for_ns > PERIOD_VARYING_LATE_NS) &&
-        (find_stages(period, for_ns) || varying_find(period, for_ns)))
+        (has_stages(period, for_ns) || varying_find(period, for_ns)))
         return true;
     if (!length && varying_find_without_input(period, now_ns))
         return true;
@@ -210,8 +302,10 @@ static bool find(struct period *period)
     unsigned marks = 0, shortest = marks_find_period(period, 1, ALIKE, &marks);
     if (shortest && shortest < length)
         length = shortest;
-    length = find_request(period, length);
-    if (varying_differ_in_sizes(period, length))
+    length = find_part(period, length);
+    if (period->kind == PERIOD_SAME)
+        length = find_request(period, length);
+    if (varying_has_requests(period, length, for_ns))
         return varying_find_larger(period, for_ns);
     if (varying_find_inner(period, length))
         return true;

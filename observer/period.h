@@ -57,7 +57,8 @@ struct varying {
     unsigned marks, ends, alike; /* marks in `sum`, and iterations that are like the one before */
     unsigned others, between;    /* smaller inputs so far, and in the one before */
     unsigned apart;              /* marks since the last input of either kind */
-    bool uneven; /* the smaller ones are not as many each time, one behind the other */
+    unsigned begun;              /* iterations with smaller inputs */
+    unsigned uneven;             /* not with as many as the one before, one behind the other */
 };
 
 /* What ends an iteration. */
@@ -82,6 +83,7 @@ struct period {
     struct mark mean;           /* of iterations that vary */
     unsigned candidate;         /* a length that seems to be it */
     uint64_t lasted_ns;         /* how long it has seemed so */
+    uint64_t sought_ns;         /* when one was last looked for */
     struct mark first;          /* what an iteration of it had then */
     uint64_t boundary;          /* number of the mark that ends the current iteration */
     unsigned unlike, looked_at; /* marks since it was found */
@@ -103,6 +105,9 @@ bool period_is_mean(const struct period *period);
 /* What an iteration has: one of the last that is like the one before it, or the mean of those that
  * vary; at_ns is its duration. Known periods only. */
 struct mark period_iteration(const struct period *period);
+
+/* Whether most iterations have a result of more than a few numbers. Known periods only. */
+bool period_answers(const struct period *period);
 
 /* How long iterations take on average: of known periods, those that are remembered. */
 uint64_t period_duration_ns(const struct period *period);

@@ -4,17 +4,19 @@
  * smaller ones between each two, this many (test_two_inputs_of_a_request). */
 #define VARYING_FEWEST 4
 #define VARYING_LARGEST 8
+/* One in this many may have another number of smaller ones, as those of an evaluation have
+ * (test_evaluations). */
+#define UNEVEN 4
 /* After this many smaller inputs in a row the largest was one of a start, or inputs have become
  * smaller (test_inputs_become_smaller). */
 #define VARYING_OTHERS 32
+/* As few of them may be those of slow requests (test_words_of_texts). */
+#define SOON_FEWEST 2
 /* Where nothing was copied in for this long, and of the last marks one in this many is like the one
  * before it, each mark is an iteration: a program whose data stay on the GPU, with as many steps
  * for a request as it takes (test_steps_without_input). */
 #define WITHOUT_INPUT_NS (8 * NS_PER_S)
 #define WITHOUT_INPUT_ALIKE 3
-/* Marks with at least this many launches, and as many as each other, are the same work
- * (test_inputs_of_several_sizes_in_turn). */
-#define SAME_LAUNCHES 4
 /* Of iterations of the same work one in this many is like the one before it, at least. Beside them
  * there may be up to this share of the launches, and in each period a few numbers copied out
  * (test_a_report_now_and_then, test_parts_of_a_request). */
@@ -29,7 +31,7 @@ static void add_varying(struct varying *varying, const struct mark *mark)
     if (!marks_have_input(mark, varying->least)) {
         bool other = marks_have_input(mark, MARK_FEW_BYTES + 1);
         varying->others += other;
-        varying->uneven |= other && varying->apart > 0;
+        varying->uneven += other && varying->apart > 0;
         varying->apart = other ? 0 : varying->apart + 1;
         return;
     }
@@ -39,7 +41,8 @@ static void add_varying(struct varying *varying, const struct mark *mark)
     } else {
         mark_add(&varying->sum, iteration);
         varying->alike += marks_alike(iteration, &varying->last);
-        varying->uneven |= varying->ends > 2 && varying->others != varying->between;
+        varying->uneven += varying->ends > 2 && varying->others != varying->between;
+        varying->begun += varying->others > 0;
         varying->between = varying->others;
     }
     varying->others = varying->apart = 0;
@@ -70,8 +73,7 @@ static const struct varying *choose_inputs(const struct period *period, uint64_t
     const struct varying *largest = &period->varying[2];
     bool waits = for_ns < PERIOD_VARYING_LATE_NS;
     /* A request may begin with several inputs, each for a part of its work, and go on without. */
-    bool begins = largest->between > 0 && !largest->uneven &&
-                  largest->marks > (largest->ends - 1) * (largest->between + 1);
+    bool begins = 2 * largest->begun > largest->ends && UNEVEN * largest->uneven <= largest->ends;
     if (begins && (largest->ends >= VARYING_LARGEST || waits))
         return largest->ends >= VARYING_LARGEST ? largest : NULL;
     if (large->ends > VARYING_FEWEST)
@@ -144,11 +146,25 @@ struct inner {
     struct mark same;       /* the sum of such work */
 };
 
+/* The work until the next of those inputs, of the last *marks marks; false: there is none. */
+static bool next_work(const struct period *period, const struct inner *inner, unsigned *marks,
+                      struct mark *work)
+{
+    *work = (struct mark){0};
+    while (*marks > 0) {
+        const struct mark *mark = period_mark(period, period->count - (*marks)--);
+        mark_add(work, mark);
+        if (marks_have_input(mark, inner->largest / 2 + 1))
+            return true;
+    }
+    return false;
+}
+
 static struct inner look_within(const struct period *period, unsigned length)
 {
     unsigned known = marks_remembered(period);
     struct inner inner = {.periods = 1, .marks = length};
-    struct mark work = {0}, last = {0};
+    struct mark work, last = {0};
     for (; inner.marks < PERIOD_EVIDENCE && inner.marks + 2 * length <= known; inner.periods++)
         inner.marks += length;
     for (unsigned i = 1; i <= inner.marks; i++) {
@@ -156,20 +172,40 @@ static struct inner look_within(const struct period *period, unsigned length)
         inner.largest = bytes > inner.largest ? bytes : inner.largest;
     }
     /* From a period before them on, so that the work before their first input is whole. */
-    for (unsigned i = inner.marks + length; i >= 1; i--) {
-        const struct mark *mark = period_mark(period, period->count - i);
-        mark_add(&work, mark);
-        if (!marks_have_input(mark, inner.largest / 2 + 1))
+    for (unsigned left = inner.marks + length; next_work(period, &inner, &left, &work);
+         last = work) {
+        if (left >= inner.marks)
             continue;
-        if (i <= inner.marks && marks_alike(&work, &last)) {
-            inner.alike++;
-            mark_add(&inner.same, &work);
-        }
-        inner.inputs += i <= inner.marks;
-        last = work;
-        work = (struct mark){0};
+        inner.inputs++;
+        if (!marks_alike(&work, &last))
+            continue;
+        inner.alike++;
+        mark_add(&inner.same, &work);
     }
     return inner;
+}
+
+static uint64_t launched(const struct mark *mark)
+{
+    return (uint64_t)mark->launches + mark->graphs;
+}
+
+/* Whether inputs begin the same work: many have about the mean, and none has more without a result
+ * that is the reason, as where a step ends with the last of several inputs, whose gradients it adds
+ * up (test_parts_of_a_request). */
+static bool is_same_work(const struct period *period, const struct inner *inner)
+{
+    uint64_t mean = launched(&inner->same) / inner->alike;
+    unsigned left = inner->marks, usual = 0;
+    struct mark work;
+    next_work(period, inner, &left, &work);
+    while (next_work(period, inner, &left, &work)) {
+        usual += marks_near(launched(&work), mean, 2);
+        if (!work.copies_out && !inner->same.copies_out &&
+            launched(&work) > 2 + mean + mean / INNER_BESIDE)
+            return false;
+    }
+    return INNER_ALIKE * (usual + 1) >= inner->inputs;
 }
 
 bool varying_find_inner(struct period *period, unsigned length)
@@ -177,12 +213,10 @@ bool varying_find_inner(struct period *period, unsigned length)
     const struct inner inner = look_within(period, length);
     const struct mark sum = marks_sum(period, inner.marks, 0);
     if (inner.largest <= MARK_FEW_BYTES || inner.inputs <= inner.periods ||
-        INNER_ALIKE * inner.alike < inner.inputs)
+        INNER_ALIKE * inner.alike < inner.inputs || !is_same_work(period, &inner))
         return false;
     /* As if all inputs had the mean of what most of them have. */
-    uint64_t all = sum.launches + sum.graphs;
-    uint64_t same =
-        (uint64_t)inner.inputs * (inner.same.launches + inner.same.graphs) / inner.alike;
+    uint64_t all = launched(&sum), same = inner.inputs * launched(&inner.same) / inner.alike;
     if (INNER_BESIDE * (all > same ? all - same : same - all) > all ||
         sum.bytes_out >
             inner.inputs * inner.same.bytes_out / inner.alike + inner.periods * MARK_FEW_BYTES)
@@ -193,17 +227,19 @@ bool varying_find_inner(struct period *period, unsigned length)
     return true;
 }
 
-bool varying_differ_in_sizes(const struct period *period, unsigned length)
+bool varying_has_requests(const struct period *period, unsigned length, uint64_t for_ns)
 {
-    const struct mark *last = period_mark(period, period->count - 1);
-    for (unsigned i = 1; i <= length; i++) {
-        const struct mark *mark = period_mark(period, period->count - i);
-        if (!marks_have_input(mark, MARK_FEW_BYTES + 1) || mark->launches < SAME_LAUNCHES ||
-            mark->launches != last->launches || mark->graphs != last->graphs ||
-            mark->copies_in != last->copies_in || mark->copies_out != last->copies_out)
-            return false;
+    unsigned marks = marks_remembered(period) - length, inputs = 0, alike = 0;
+    unsigned fewest = for_ns < PERIOD_VARYING_LATE_NS ? SOON_FEWEST : VARYING_FEWEST;
+    /* The first mark may have all that a program loads. */
+    for (unsigned i = 1; i <= marks && i < period->count; i++) {
+        if (!marks_have_input(period_mark(period, period->count - i), MARK_FEW_BYTES + 1))
+            continue;
+        inputs++;
+        alike +=
+            marks_have_input(period_mark(period, period->count - i - length), MARK_FEW_BYTES + 1);
     }
-    return length > 1;
+    return inputs >= fewest && alike < PERIOD_STILL_ALIKE * inputs;
 }
 
 enum period_state varying_go_on(struct period *period, const struct mark *mark)

@@ -317,6 +317,27 @@ static void train_and_evaluate(unsigned number)
     take(CALL_WAIT, 1, 0);
 }
 
+/* A checkpoint now and then, of more bytes than a loss; and evaluations with a result each. */
+static void train_and_keep(unsigned number)
+{
+    take(CALL_COPY_IN, 1, 1 << 16);
+    take(CALL_LAUNCH, 30, 0);
+    for (unsigned i = 0; i < 5 && number % 50 == 49; i++) {
+        take(CALL_COPY_IN, 1, 1 << 16);
+        take(CALL_LAUNCH, 8, 0);
+        take(CALL_COPY_OUT, 1, 4);
+        take(CALL_WAIT, 1, 0);
+    }
+    if (number % 10 == 9) {
+        take(CALL_COPY_OUT, 1, 4);
+        take(CALL_WAIT, 1, 0);
+    }
+    if (number % 300 == 299) {
+        take(CALL_COPY_OUT, 4, 1 << 20);
+        take(CALL_WAIT, 1, 0);
+    }
+}
+
 /* Texts of any length, each padded to the longest of its batch. */
 static void train_on_texts(unsigned number)
 {
@@ -339,6 +360,7 @@ static void test_steps_without_a_wait(void **state)
     assert_string_equal(iteration_of(accumulate), "230 launches, 4 copies in of 1048576 bytes");
     assert_string_equal(iteration_of(train_backward), "60 launches, 1 copy in of 524288 bytes");
     assert_string_equal(iteration_of(train_and_evaluate), "30 launches, 1 copy in of 65536 bytes");
+    assert_string_equal(iteration_of(train_and_keep), "30 launches, 1 copy in of 65536 bytes");
     const char *of_texts = iteration_of(train_on_texts);
     assert_memory_equal(of_texts, "30 launches, 1 copy in of ", 26);
     assert_non_null(strstr(of_texts, "on average"));
@@ -369,7 +391,7 @@ static void write_texts(unsigned number)
     if (number % 60 != 59)
         return;
     take(CALL_LAUNCH, 13, 0);
-    take(CALL_COPY_OUT, 1, 1544);
+    take(CALL_COPY_OUT, 1, 64);
     take(CALL_WAIT, 1, 0);
     now_ns += 200 * NS_PER_MS;
 }
