@@ -358,10 +358,21 @@ static double chance_above(const struct choice *choice, size_t i, double value)
     return choice->fits[i] * statistics_normal_below((mean - value) / fmax(sd, 1e-6));
 }
 
+static bool is_any_open(const struct tune_search *search)
+{
+    for (size_t i = 0; i < search->count; i++)
+        if (tune_is_open(search, TUNE_NO_POINT, i))
+            return true;
+    return false;
+}
+
 void tune_look_ahead(struct tune_search *search, double share, double *chance, double *seconds)
 {
     struct choice choice = {0};
     *chance = *seconds = 0.0;
+    /* A fit to all points of a large space takes minutes. */
+    if (!is_any_open(search))
+        return;
     bool made = tune_belief_renew(search, 1.0) == STATUS_OK && set_choice(search, &choice);
     double value = made ? choice.best + log1p(share) : 0.0;
     size_t rows = made ? gp_rows(choice.gp) : 0;

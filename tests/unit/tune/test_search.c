@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "orchestrator/tune/search/internal.h"
 #include "tests/unit/tune/rig.h"
 
 /* -- what is found ----------------------------------------------------------------------------- */
@@ -348,7 +349,11 @@ static void test_exhaustive_asks_for_all(void **state)
     rig_begin(&all);
     rig_run(surface_hill, 0.001, INFINITY);
     assert_int_equal(rig_points_asked(), rig.count);
-    assert_true(surface_is_top(&rig.space[rig_judge().winner]));
+    struct tune_judgement judgement = rig_judge();
+    assert_true(surface_is_top(&rig.space[judgement.winner]));
+    assert_true(judgement.better_chance == 0.0);
+    /* Nothing is left of which to believe anything. */
+    assert_null(rig.search->beliefs[TUNE_VALUE].gp);
 }
 
 /* -- streams ----------------------------------------------------------------------------------- */
