@@ -87,15 +87,14 @@ enum status tune_share_end(struct tune *tune)
 
 double tune_confirm_s(const struct tune *tune)
 {
-    struct tune_judgement judgement;
     const struct tune_rules *rules = &tune->rules;
     if (tune->space.gpus == 1 || tune->phase == TUNE_ON_ALL_GPUS || !tune->search)
         return 0.0;
-    tune_search_judge(tune->search, &judgement);
-    if (judgement.winner == TUNE_NO_POINT)
+    size_t best = tune_search_best(tune->search);
+    if (best == TUNE_NO_POINT)
         return 0.0;
     /* The search has left time for as many rounds on one GPU. */
-    double weight = estimate_start_weight(&tune->space.plan.points[judgement.winner]);
+    double weight = estimate_start_weight(&tune->space.plan.points[best]);
     double more_s = tune->pace.starts.process_s * weight * (tune->space.gpus - 1);
     return fmin(rules->rounds_least * CONFIRM_MOST * more_s, CONFIRM_SHARE * tune->pace.budget_s);
 }

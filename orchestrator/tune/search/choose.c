@@ -142,9 +142,7 @@ static double weight_to_add(const struct tune_search *search, const struct tune_
 
 static bool set_choice(struct tune_search *search, struct choice *out)
 {
-    size_t best = TUNE_NO_POINT;
-    if (tune_leaders(search, &best, 1) == 0)
-        best = TUNE_NO_POINT;
+    size_t best = tune_search_best(search);
     *out = (struct choice){.search = search,
                            .gp = search->beliefs[TUNE_VALUE].gp,
                            .noise = LOOK_NOISE,

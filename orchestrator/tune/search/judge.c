@@ -150,6 +150,12 @@ size_t tune_leaders(const struct tune_search *search, size_t *out, size_t most)
     return tune_rank_all(search, tune_may_win, tune_better, out, most);
 }
 
+size_t tune_search_best(const struct tune_search *search)
+{
+    size_t best;
+    return tune_leaders(search, &best, 1) > 0 ? best : TUNE_NO_POINT;
+}
+
 /* By rounds of the finals if there are two, else by the last window. */
 static struct estimate estimate_of(const struct tune_search *search, size_t point)
 {

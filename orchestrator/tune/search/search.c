@@ -274,9 +274,9 @@ static bool add_naive(const struct tune_search *search, struct tune_batch *batch
  * once. */
 static bool add_late_finals(struct tune_search *search, struct tune_batch *batch)
 {
-    size_t leader[2];
-    if (search->reopened || tune_leaders(search, leader, 1) == 0 ||
-        search->states[leader[0]].rounds > 0 || !tune_add_round(search, batch))
+    size_t best = tune_search_best(search);
+    if (search->reopened || best == TUNE_NO_POINT || search->states[best].rounds > 0 ||
+        !tune_add_round(search, batch))
         return false;
     search->reopened = true;
     search->stage = TUNE_STAGE_FINAL;

@@ -167,6 +167,9 @@ void tune_search_next(struct tune_search *search, double seconds_left,
 double tune_search_reserve_s(const struct tune_search *search, double seconds_left,
                              const struct tune_costs *costs, bool starts);
 
+/* The best point by what is known now, or TUNE_NO_POINT. It takes little, and changes nothing. */
+size_t tune_search_best(const struct tune_search *search);
+
 /* Whether the program is known to have fewer threads: it would fail in any stage. */
 bool tune_search_lacks_threads(const struct tune_search *search, size_t point);
 

@@ -73,6 +73,48 @@ static void test_first_starts_cost_something(void **state)
     assert_float_equal(costs.search_s, 0.0, 0.0);
 }
 
+/* Which points the search asks for in its looks, where the time for finals on `gpus` is asked for
+ * around each of them. Returns how many there are. */
+static size_t looks_on(unsigned gpus, size_t *out, size_t most)
+{
+    static struct point points[RIG_MOST];
+    struct tune tune = {.space = {.gpus = gpus, .plan = {.points = points, .count = RIG_MOST}},
+                        .rules = rig_rules,
+                        .pace = {.budget_s = 1000.0, .starts = {.process_s = 0.1}}};
+    struct tune_batch batch;
+    size_t count = 0;
+    rig_make_space();
+    for (size_t i = 0; i < rig.count; i++)
+        points[i] = (struct point){.layout = LAYOUT_PROCESSES_MPS,
+                                   .processes = rig.space[i].processes,
+                                   .threads = rig.space[i].threads};
+    rig_begin(&rig_rules);
+    tune.search = rig.search;
+    assert_float_equal(tune_confirm_s(&tune), 0.0, 0.0);
+    for (;;) {
+        tune_search_next(rig.search, 1000.0, &rig_cheap, &batch);
+        if (batch.stage != TUNE_STAGE_LOOK)
+            return count;
+        for (size_t i = 0; i < batch.count; i++) {
+            size_t point = batch.items[i].point;
+            assert_true(count < most);
+            out[count++] = point;
+            rig_look(point, surface_hill(&rig.space[point]), 0.01, 1.0, false);
+            assert_int_equal(tune_confirm_s(&tune) > 0.0, gpus > 1);
+        }
+    }
+}
+
+/* That time takes no judgement, after which other points would come next. */
+static void test_time_for_all_gpus_changes_nothing(void **state)
+{
+    (void)state;
+    size_t one[RIG_MOST], several[RIG_MOST];
+    size_t count = looks_on(1, one, RIG_MOST);
+    assert_int_equal(looks_on(2, several, RIG_MOST), count);
+    assert_memory_equal(one, several, count * sizeof *one);
+}
+
 /* Two that are predicted to do as much: a thread gets its streams ready one after the other. */
 static void test_many_streams_of_a_thread_cost_time(void **state)
 {
@@ -181,6 +223,7 @@ int main(void)
         cmocka_unit_test_teardown(test_a_dear_naive_layout_is_left_out, rig_end),
         cmocka_unit_test_teardown(test_gain_counts_by_the_second, rig_end),
         cmocka_unit_test(test_first_starts_cost_something),
+        cmocka_unit_test_teardown(test_time_for_all_gpus_changes_nothing, rig_end),
         cmocka_unit_test_teardown(test_many_streams_of_a_thread_cost_time, rig_end),
         cmocka_unit_test_teardown(test_the_plainest_goes_first_by_itself, rig_end),
         cmocka_unit_test_teardown(test_more_servers_before_more_connections, rig_end),
