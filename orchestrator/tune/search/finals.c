@@ -379,6 +379,19 @@ static void lengthen_windows(struct tune_search *search, const size_t *points, s
     search->final_s += fmax(0.0, fmin(spare_s / (rounds * (double)count + more), most_s));
 }
 
+/* How many of the finalists have time for all rounds; or, if not all have, for fewer. */
+static size_t fit_finals(struct tune_search *search, const size_t *points, size_t count,
+                         unsigned *rounds)
+{
+    *rounds = search->rules.rounds_least;
+    if (count == 0 || fit_windows(search, points, count, *rounds))
+        return count;
+    *rounds = fewest_rounds(search);
+    while (count > 0 && !fit_windows(search, points, count, *rounds))
+        count--;
+    return count;
+}
+
 /* As many finalists as have time for all rounds; or two with fewer rounds, or one. */
 static void begin_dear_finals(struct tune_search *search, const size_t *points, size_t chosen)
 {
@@ -386,11 +399,7 @@ static void begin_dear_finals(struct tune_search *search, const size_t *points, 
     size_t count = chosen;
     while (count > FINALS_COUNT && rounds * round_seconds(search, points, count) > search->left_s)
         count--;
-    if (count > 0 && !fit_windows(search, points, count, rounds)) {
-        rounds = fewest_rounds(search);
-        while (count > 0 && !fit_windows(search, points, count, rounds))
-            count--;
-    }
+    count = fit_finals(search, points, count, &rounds);
     lengthen_windows(search, points, count, rounds);
     search->finalists = count;
     search->cut |= count < chosen && count < FINALS_COUNT;
@@ -441,26 +450,11 @@ static void begin_finals(struct tune_search *search)
         begin_dear_finals(search, points, chosen);
         return;
     }
-    for (search->final_s = search->rules.final_s; count > 0; count--) {
-        double spare_s = search->left_s - rounds * round_seconds(search, points, count);
-        if (isinf(spare_s) || spare_s >= 0.0)
-            break;
-        double shorter_s = search->final_s + spare_s / (rounds * count);
-        if (shorter_s >= fmin(FINAL_LEAST_S, search->rules.final_s)) {
-            search->final_s = shorter_s;
-            break;
-        }
-    }
-    /* Where there is no time for all rounds, two of the best are better than none. */
-    if (count == 0 && chosen > 0) {
-        search->final_s = fmin(FINAL_LEAST_S, search->rules.final_s);
-        count = 2.0 * round_seconds(search, points, 1) < search->left_s;
-    }
+    count = fit_finals(search, points, count, &rounds);
     search->cut |= count < chosen && count < FINALS_COUNT;
     /* One round of all would be all that there is time for. */
-    size_t most = chosen;
-    while (most > 1 && most > count &&
-           rounds * round_seconds(search, points, most) > search->left_s)
+    size_t most = count > 0 ? chosen : 0;
+    while (most > count && rounds * round_seconds(search, points, most) > search->left_s)
         most--;
     search->finalists = most < chosen ? most : TUNE_FINALISTS;
 }

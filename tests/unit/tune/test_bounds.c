@@ -166,6 +166,76 @@ static void test_finals_hold_what_bounds_a_percentile(void **state)
     assert_in_range(iterations, 1400, 1600);
 }
 
+/* Notes a window of 300 iterations/s, or a round of the finals. */
+static void note_slow(size_t point, bool fresh)
+{
+    double value = 300.0 - (double)point;
+    const struct tune_observation seen = {.value = value,
+                                          .low = 0.99 * value,
+                                          .high = 1.01 * value,
+                                          .ips = value,
+                                          .p99_us = 4000.0,
+                                          .p99_low_us = 3600.0,
+                                          .p99_high_us = 4400.0};
+    if (fresh)
+        tune_search_note_round(rig.search, point, value, &seen);
+    else
+        tune_search_note(rig.search, point, &seen);
+}
+
+/* Runs the finals of two layouts that were looked at. Returns the length of the first window. */
+static double run_slow_finals(const struct tune_rules *rules, double seconds, unsigned rounds[2])
+{
+    struct tune_batch batch;
+    double first_s = 0.0;
+    rig_make_space();
+    rig.count = 2;
+    rig_begin(rules);
+    rounds[0] = rounds[1] = 0;
+    for (size_t i = 0; i < rig.count; i++)
+        note_slow(i, false);
+    for (;;) {
+        tune_search_next(rig.search, seconds, &rig_cheap, &batch);
+        if (batch.stage > TUNE_STAGE_FINAL)
+            return first_s;
+        for (size_t i = 0; i < batch.count; i++) {
+            bool final = batch.stage == TUNE_STAGE_FINAL;
+            seconds -= batch.items[i].window_s + rig_cheap.point_s;
+            first_s = final && first_s <= 0.0 ? batch.items[i].window_s : first_s;
+            rounds[batch.items[i].point] += final;
+            note_slow(batch.items[i].point, final);
+        }
+        assert_true(++rig.steps < 100);
+    }
+}
+
+/* A rate takes 1000 iterations, or down to 400 for two layouts in three rounds, or in two. */
+static void test_finals_compare_two_rates(void **state)
+{
+    (void)state;
+    struct tune_rules searched = rig_rules;
+    unsigned rounds[2];
+    searched.resolution = 0.05;
+    for (double seconds = 10.0; seconds <= 40.0; seconds += 1.0) {
+        assert_true(300.0 * run_slow_finals(&searched, seconds, rounds) >= 399.0);
+        assert_true(rounds[0] > 1 && rounds[1] > 1);
+    }
+}
+
+/* Windows that have to hold what bounds a percentile are not shorter where time is short: a
+ * finalist that begins has two rounds. */
+static void test_finals_have_time_for_who_begins(void **state)
+{
+    (void)state;
+    struct tune_rules limited = rig_rules;
+    unsigned rounds[2];
+    limited.max_p99_us = 10000.0;
+    for (double seconds = 1.0; seconds <= 20.0; seconds += 0.5) {
+        run_slow_finals(&limited, seconds, rounds);
+        assert_true(rounds[0] != 1 && rounds[1] != 1);
+    }
+}
+
 /* A percentile of 800 us that may be that much; the first points are the faster ones. */
 static void note_latency(size_t point, double p99_high_us)
 {
@@ -577,6 +647,8 @@ int main(void)
         cmocka_unit_test_teardown(test_a_percentile_without_upper_bound_meets_nothing, rig_end),
         cmocka_unit_test_teardown(test_the_closest_is_what_its_figures_show, rig_end),
         cmocka_unit_test_teardown(test_finals_go_on_while_the_percentile_is_unsure, rig_end),
+        cmocka_unit_test_teardown(test_finals_compare_two_rates, rig_end),
+        cmocka_unit_test_teardown(test_finals_have_time_for_who_begins, rig_end),
         cmocka_unit_test_teardown(test_finals_hold_what_bounds_a_percentile, rig_end),
         cmocka_unit_test_teardown(test_short_finals_keep_who_surely_meets_the_limit, rig_end),
         cmocka_unit_test_teardown(test_a_winner_surely_has_the_cpus, rig_end),
