@@ -207,13 +207,13 @@ enum status tune_confirm_begin(struct tune *tune, const struct tune_batch *final
     tune->chosen = calloc(tune->space.plan.count + 1, sizeof *tune->chosen);
     if (!tune->chosen)
         return status_set(STATUS_MEMORY, "out of memory");
-    tune->phase = TUNE_ON_ALL_GPUS;
     enum status status = tune_share_end(tune);
     if (status != STATUS_OK)
         return status;
     choose_all(tune, finals);
     tune->chosen_layouts = tune->chosen_count;
     choose_naive(tune);
+    tune->phase = TUNE_ON_ALL_GPUS;
     tune->costs.process_s = tune->pace.starts.process_s * tune->space.gpus;
     status = make_search(tune);
     if (status == STATUS_OK)

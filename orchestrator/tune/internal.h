@@ -71,7 +71,7 @@ struct tune {
     bool guided;         /* a calibration guides the search */
     bool unguided;       /* none does, since it took longer than its share of the budget */
     bool late;           /* the budget was over before the search was */
-    bool interrupted;    /* a signal ended the search */
+    bool interrupted;    /* a signal or an error ended the search */
     json_t *record;      /* of type tune; NULL until all is over */
     enum tune_phase phase;
     /* Of several GPUs. The topology and the mask of all CPUs are kept while the session has those

@@ -356,13 +356,18 @@ static enum status emit_winner(const struct tune *tune)
     return status;
 }
 
-static int exit_status_of(const struct tune *tune)
+static bool has_winner(const struct tune *tune)
 {
-    return json_is_object(json_object_get(tune->record, "winner")) ? EXIT_ALL_MEASURED
-                                                                   : EXIT_NOTHING_FITS;
+    return json_is_object(json_object_get(tune->record, "winner"));
 }
 
-/* Prints and writes what was found, also of a search that was interrupted. */
+static int exit_status_of(const struct tune *tune)
+{
+    return has_winner(tune) ? EXIT_ALL_MEASURED : EXIT_NOTHING_FITS;
+}
+
+/* Prints and writes what was found, also of a search that was interrupted; after an error only
+ * prints it, if there is a best layout. */
 static int conclude(struct tune *tune, enum status status)
 {
     struct campaign *campaign = &tune->campaign;
@@ -373,21 +378,24 @@ static int conclude(struct tune *tune, enum status status)
     (void)tune_share_end(tune);
     (void)daemons_set(campaign->session.daemons, 0, false);
     (void)session_end_at(&campaign->session, 0);
-    tune->interrupted = status == STATUS_INTERRUPTED;
-    if (tune->interrupted && !tune->search)
+    tune->interrupted = status != STATUS_OK;
+    bool failed = tune->interrupted && status != STATUS_INTERRUPTED;
+    if (!tune->search && !failed)
         tune_print_closing(tune);
-    if (status != STATUS_OK && !(tune->interrupted && tune->search))
+    if (!tune->search)
         return result;
     if (tune_make_record(tune) != STATUS_OK)
         return report(STATUS_MEMORY);
+    if (failed && !has_winner(tune))
+        return result;
     if (!tune->interrupted)
         result = exit_status_of(tune);
     json_t *points = campaign_measured_points(campaign);
     json_t *footer = record_footer(result, "points", points, "status",
                                    (double)(clock_now_ns() - campaign->started_ns) / 1e9);
     json_decref(points);
-    if (results_write(&campaign->writer, tune->record) != STATUS_OK ||
-        results_write(&campaign->writer, footer) != STATUS_OK)
+    if (!failed && (results_write(&campaign->writer, tune->record) != STATUS_OK ||
+                    results_write(&campaign->writer, footer) != STATUS_OK))
         result = report(STATUS_SYSTEM);
     tune_print(tune, footer);
     json_decref(footer);

@@ -96,27 +96,33 @@ ids() { jq -s -c 'map(select(.type == "point").id)' "$1"; }
   [ -c /dev/full ]
 }
 
+# As a disk that is nearly full: what grows is near the limit, which is far beyond the memory that
+# the emulated GPU lies in.
+LIMIT=$((64 * 1024 * 1024))
+limited() (ulimit -f $((LIMIT / 1024)) && "$@")
+
+# make_big ROOM: big.jsonl, with the header of full.jsonl and no point; it has room for ROOM bytes.
+make_big() {
+  local line size
+  head -1 full.jsonl >big.jsonl
+  line=$(printf '{"type":"note","text":"%4000s"}' '')
+  yes "$line" | head -c $((LIMIT - 32000)) | sed '$d' >>big.jsonl
+  size=$(stat -c %s big.jsonl)
+  printf '{"type":"note","text":"%*s"}\n' $((LIMIT - size - $1 - 27)) '' >>big.jsonl
+}
+
 # Invariant F1.
 @test "a disk that fills up between two points: the file is whole up to its last line" {
   expect 0 "$MPSWEEP" sweep "${MEASURE[@]}" -o full.jsonl --seed 0
-  # As a big file of which the sweep measured nothing yet: what grows is near the limit, which is
-  # far beyond the memory that the emulated GPU lies in.
-  local limit=$((64 * 1024 * 1024)) size line room
   # Room for a header and a point, but not for three points.
-  room=$(($(head -1 full.jsonl | wc -c) + $(sed -n 2p full.jsonl | wc -c) * 3 / 2))
-  head -1 full.jsonl >big.jsonl
-  line=$(printf '{"type":"note","text":"%4000s"}' '')
-  yes "$line" | head -c $((limit - 16000)) | sed '$d' >>big.jsonl
-  size=$(stat -c %s big.jsonl)
-  printf '{"type":"note","text":"%*s"}\n' $((limit - size - room - 27)) '' >>big.jsonl
-  local before
+  local size before
+  make_big $(($(head -1 full.jsonl | wc -c) + $(sed -n 2p full.jsonl | wc -c) * 3 / 2))
   before=$(stat -c %s big.jsonl)
-  limited() (ulimit -f $((limit / 1024)) && "$@")
   expect 1 limited "$MPSWEEP" sweep "${MEASURE[@]}" -o big.jsonl --resume --seed 0
   says "cannot write 'big.jsonl': File too large; it is whole up to its last line"
   size=$(stat -c %s big.jsonl)
   [ "$size" -gt "$before" ]
-  [ "$size" -le "$limit" ]
+  [ "$size" -le $LIMIT ]
   tail -c +$((before + 1)) big.jsonl >new.jsonl
   assert_whole new.jsonl
   jq -s -e 'map(select(.type == "point")) | length >= 1 and length < 3' new.jsonl
@@ -124,6 +130,22 @@ ids() { jq -s -c 'map(select(.type == "point").id)' "$1"; }
   expect 0 "$MPSWEEP" sweep "${MEASURE[@]}" -o big.jsonl --resume --seed 0
   tail -c +$((before + 1)) big.jsonl >new.jsonl
   assert_complete new.jsonl 3 0
+}
+
+@test "a disk that fills up in a tune: it prints what it has found" {
+  local tune=(tune --device emulated --kernels 5 --bytes 64K --duration 0.05 --warmup 0.02
+    "${PLAN[@]}" -m pinned --launch stream --schedule auto -b near --streams 1 -q)
+  expect 0 "$MPSWEEP" "${tune[@]}" -o full.jsonl
+  # Room for a header and some points, and each layout is measured more than once.
+  make_big $(($(head -1 full.jsonl | wc -c) + $(sed -n 2p full.jsonl | wc -c) * 3))
+  expect 1 limited "$MPSWEEP" "${tune[@]}" -o big.jsonl --resume --emit env --emit-dir deployed
+  says "cannot write 'big.jsonl': File too large; it is whole up to its last line"
+  grep -q '^best layout' out
+  grep -q '^Next .*mpsweep tune .*--output big.jsonl .*--resume$' out
+  [ ! -e deployed ]
+  # With room again, it continues, and comes to an end.
+  expect 0 "$MPSWEEP" "${tune[@]}" -o big.jsonl --resume
+  [ "$(tail -1 big.jsonl | jq -r .type)" = footer ]
 }
 
 @test "--resume measures what is missing, and nothing else" {
