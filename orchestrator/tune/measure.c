@@ -235,6 +235,13 @@ static void note_point(struct tune *tune, size_t index, enum tune_stage stage,
         tune_search_note(tune->search, candidate, &seen);
 }
 
+/* Identifies the processes that serve now, or wait; 0: there are none. */
+static pid_t first_process(const struct tune *tune)
+{
+    const struct pool *pool = &tune->campaign.crew.pool;
+    return pool->count > 0 ? pool->children[0].pid : 0;
+}
+
 static enum status measure_point(struct tune *tune, const struct turn *turn, enum tune_stage stage)
 {
     size_t index = turn->point;
@@ -244,7 +251,12 @@ static enum status measure_point(struct tune *tune, const struct turn *turn, enu
     if (stage != TUNE_STAGE_FINAL && !point_is_program(&point))
         point.work.warmup_ns = tune->pace.warmup_ns;
     uint64_t begin_ns = clock_now_ns();
+    pid_t before = first_process(tune);
     enum status status = run_window(tune, &point, turn, stage, &in_time, &round);
+    /* A turn that was to start none has others where those that waited had no room, or too little
+     * time for a warm-up. */
+    if (first_process(tune) != before)
+        tune->crew_for = tune_candidate_of_point(tune, index);
     if (!in_time)
         return status;
     if (status != STATUS_OK) {
@@ -252,8 +264,6 @@ static enum status measure_point(struct tune *tune, const struct turn *turn, enu
         return status;
     }
     double seconds = (double)(clock_now_ns() - begin_ns) / 1e9;
-    if (turn->starts)
-        tune->crew_for = tune_candidate_of_point(tune, index);
     const struct round_facts facts = facts_of(tune, &point, &round);
     status = add_round(&tune->points[index], stage, seconds, &round, &lowered);
     if (status == STATUS_OK)
