@@ -36,16 +36,21 @@ static double memory_used(const struct tune *tune, const struct point *point,
     return used;
 }
 
+/* Without its rounds, but with the time that they took. */
+static void start_over(struct measurement *measurement)
+{
+    double seconds = measurement->seconds;
+    measurement_release(measurement);
+    measurement->seconds = seconds;
+}
+
 /* A measurement adds up the rounds of the finals; before them the newest window counts. */
 static struct measurement *measurement_for(struct tune_point *point, enum tune_stage stage)
 {
     struct measurement *measurement = point->measurement;
     bool goes_on = stage == TUNE_STAGE_FINAL && point->stage == stage;
-    if (measurement && !goes_on) {
-        double seconds = measurement->seconds;
-        measurement_release(measurement);
-        measurement->seconds = seconds;
-    }
+    if (measurement && !goes_on)
+        start_over(measurement);
     if (!measurement)
         measurement = point->measurement = calloc(1, sizeof *measurement);
     point->stage = stage;
@@ -209,7 +214,7 @@ static enum status add_round(struct tune_point *point, enum tune_stage stage, do
     *lowered =
         measurement->rounds > 0 && measurement->search.rate_units != point->search.rate_units;
     if (*lowered)
-        measurement_release(measurement);
+        start_over(measurement);
     measurement->search = point->search;
     return measurement_add(measurement, round, seconds);
 }

@@ -80,6 +80,25 @@ finds_four_and_cuts_one_short() {
   judged finds 2 -l processes:2 -- "$PROGRAM" well
 }
 
+# From its third start on it does less.
+lowers_its_rate() {
+  cat >slower.sh <<'END'
+echo >>starts
+[ "$(wc -l <starts)" -le 2 ] || export NAP_MS=5
+exec "$1" well
+END
+  NAP_MS=4 expect 0 "$MPSWEEP" "${TUNE[@]}" "${GOAL[@]}" -l threads:1 --max-processes 1 \
+    --max-threads 1 -- sh slower.sh "$PROGRAM" &&
+    jq -se 'map(select(.type == "point" and .tune.stage == "final").rate.offered_ips)
+      | length >= 2 and min < max' r.jsonl
+}
+
+@test "a rate that a later round lowers: its record has the time of all rounds" {
+  judged lowers_its_rate
+  jq -se 'map(select(.type == "point" and .tune.stage == "final"))
+    | all(.seconds >= ([.rate.search[], .rounds[]] | map(.seconds) | add))' r.jsonl
+}
+
 @test "a server" {
   [ -x "$MPSWEEP_BUILD_DIR/mpsweep-load" ] || skip "no libcurl here"
   judged finds 4 --server --request 'GET http://127.0.0.1:{port}/infer' -l threads:4 -- \
