@@ -292,12 +292,7 @@ static struct gp *make_small(const struct tune_search *search, enum tune_quantit
 
 static bool is_believed_more(const struct tune_search *search, size_t a, size_t b)
 {
-    bool a_fits = tune_fits(search, a), b_fits = tune_fits(search, b);
-    if (a_fits != b_fits)
-        return a_fits;
-    if (!a_fits)
-        return tune_excess(search, a) < tune_excess(search, b);
-    return search->states[a].believed > search->states[b].believed;
+    return tune_better_by(search, a, b, search->states[a].believed, search->states[b].believed);
 }
 
 size_t tune_stand(const struct tune_search *search, size_t *out)

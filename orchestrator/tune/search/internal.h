@@ -191,8 +191,10 @@ bool tune_meets(const struct tune_search *search, size_t point);
 bool tune_breaks(const struct tune_search *search, size_t point);
 bool tune_fits(const struct tune_search *search, size_t point);
 
-/* Reports whether a is to be looked at before b: points that fit come first, by their value, the
- * others by how little they miss. */
+/* Report whether a is to be looked at before b: points that fit come first, by their value, the
+ * others by how little they miss; with values of the caller's, and with what was seen of them. */
+bool tune_better_by(const struct tune_search *search, size_t a, size_t b, double a_value,
+                    double b_value);
 bool tune_better(const struct tune_search *search, size_t a, size_t b);
 
 typedef bool (*tune_filter)(const struct tune_search *search, size_t point);

@@ -110,14 +110,20 @@ static double value_of(const struct tune_search *search, size_t point)
     return state->look_weight > 0.0 ? exp(state->looked / state->look_weight) : state->seen.value;
 }
 
-bool tune_better(const struct tune_search *search, size_t a, size_t b)
+bool tune_better_by(const struct tune_search *search, size_t a, size_t b, double a_value,
+                    double b_value)
 {
     bool a_fits = tune_fits(search, a), b_fits = tune_fits(search, b);
     if (a_fits != b_fits)
         return a_fits;
     if (!a_fits)
         return tune_excess(search, a) < tune_excess(search, b);
-    return value_of(search, a) > value_of(search, b);
+    return a_value > b_value;
+}
+
+bool tune_better(const struct tune_search *search, size_t a, size_t b)
+{
+    return tune_better_by(search, a, b, value_of(search, a), value_of(search, b));
 }
 
 size_t tune_rank(const struct tune_search *search, tune_order comes_first, size_t point,
