@@ -47,7 +47,7 @@ void pace_next(struct pace *pace);
 #define PACE_MOST_BACKLOG 10000000
 uint64_t pace_backlog(struct pace *pace, uint64_t until_ns);
 
-/* The same for the worker of a slot, after its release. */
+/* As pace_init(), for the worker of a slot once it is released; sets start_ns. */
 void pace_begin(struct pace *pace, const struct shm *shm, const struct shm_slot *slot,
                 const struct arrivals *trace);
 
