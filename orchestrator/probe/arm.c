@@ -239,24 +239,23 @@ static enum status see_through(struct crowd *crowd)
 static enum status find_failure(const struct crowd *crowd)
 {
     char ending[64];
-    for (int pass = 0; pass < 2; pass++) {
-        for (unsigned i = 0; i < crowd->pool.count; i++) {
-            const struct probe_shm_process *process = probe_shm_process(&crowd->shm, i);
-            int wait_status = crowd->pool.children[i].wait_status;
-            bool asked = process->status == STATUS_INTERRUPTED;
-            if (!atomic_load(&process->ended) || WIFSIGNALED(wait_status))
-                return status_set(STATUS_WORKER, "process %u of %u: %s", i, crowd->pool.count,
-                                  child_ending_text(wait_status, ending, sizeof ending));
-            if (process->status != STATUS_OK && !asked)
-                return status_set((enum status)process->status, "%.*s",
-                                  (int)sizeof process->error - 1, process->error);
-            /* By none of the others: by the deadline. */
-            if (asked && pass == 1 && i == 0)
-                return status_set(STATUS_TIMEOUT, "%.*s: %g s were over (--timeout)",
-                                  (int)sizeof process->error - 1, process->error,
-                                  options_real(crowd->probing->options, OPTION_PROBE_TIMEOUT));
-        }
+    for (unsigned i = 0; i < crowd->pool.count; i++) {
+        const struct probe_shm_process *process = probe_shm_process(&crowd->shm, i);
+        int wait_status = crowd->pool.children[i].wait_status;
+        bool asked = process->status == STATUS_INTERRUPTED;
+        if (!atomic_load(&process->ended) || WIFSIGNALED(wait_status))
+            return status_set(STATUS_WORKER, "process %u of %u: %s", i, crowd->pool.count,
+                              child_ending_text(wait_status, ending, sizeof ending));
+        if (process->status != STATUS_OK && !asked)
+            return status_set((enum status)process->status, "%.*s", (int)sizeof process->error - 1,
+                              process->error);
     }
+    /* By none of the others: by the deadline. */
+    const struct probe_shm_process *first = probe_shm_process(&crowd->shm, 0);
+    if (first->status == STATUS_INTERRUPTED)
+        return status_set(STATUS_TIMEOUT, "%.*s: %g s were over (--timeout)",
+                          (int)sizeof first->error - 1, first->error,
+                          options_real(crowd->probing->options, OPTION_PROBE_TIMEOUT));
     /* What was measured until then is not a round. */
     if (atomic_load(&crowd->shm.header->late))
         return status_set(STATUS_TIMEOUT, "not finished after %g s (--timeout)",
