@@ -227,9 +227,11 @@ static bool get_released(struct mpsweep *handle)
         return false;
     }
     slot->skew_ns = (int64_t)(clock_now_ns() - atomic_load(&handle->header->start_ns));
-    const struct recorder_options options = {.pace = handle->open_loop ? &handle->pace : NULL,
-                                             .cpu_source = client.cpu_source,
-                                             .without_phases = true};
+    const struct recorder_options options = {
+        .pace = handle->open_loop ? &handle->pace : NULL,
+        .cpu_source = client.cpu_source,
+        .progress_ns = handle->header->settings.server ? &client.progress_ns : NULL,
+        .without_phases = true};
     recorder_init(&handle->recorder, &client.shm, slot, &options);
     if (handle->open_loop && !thread->paced) {
         pace_begin(&thread->pace, &client.shm, slot, &client.arrivals);

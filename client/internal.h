@@ -74,6 +74,7 @@ struct client {
     /* Before any handle is ready, or as they were: none, and the calling thread. */
     struct arrivals arrivals;
     struct cpu_source cpu_source;
+    uint64_t progress_ns; /* of a server's connections: see struct recorder_options */
 };
 
 extern struct client client;

@@ -13,6 +13,7 @@ void recorder_init(struct recorder *recorder, const struct shm *shm, struct shm_
         .start_ns = atomic_load(&shm->header->start_ns),
         .pace = options->pace,
         .cpu_source = options->cpu_source,
+        .progress_ns = options->progress_ns,
         .without_phases = options->without_phases,
     };
 }
@@ -34,11 +35,21 @@ void recorder_begin_window(struct recorder *recorder)
     recorder->slot->work_begin_ns = clock_now_ns() - recorder->start_ns;
 }
 
+/* How long no worker that the iteration shares its progress with ended one. */
+static uint64_t still_of(const struct recorder *recorder, uint64_t from_ns, uint64_t end_ns)
+{
+    uint64_t progress_ns = recorder->progress_ns ? *recorder->progress_ns : 0;
+    if (progress_ns > recorder->start_ns + from_ns)
+        from_ns = progress_ns - recorder->start_ns;
+    return end_ns > from_ns ? end_ns - from_ns : 0;
+}
+
 /* One writer: relaxed loads and stores do. */
 static void note_length(const struct recorder *recorder, uint64_t from_ns, uint64_t end_ns)
 {
     struct shm_slot *slot = recorder->slot;
-    uint64_t took_ns = end_ns - from_ns, window_end_ns;
+    uint64_t took_ns = end_ns - from_ns, still_ns = still_of(recorder, from_ns, end_ns);
+    uint64_t window_end_ns;
     unsigned place = SHM_LONGEST;
     for (; place > 0; place--) {
         uint64_t shorter_ns =
@@ -52,8 +63,15 @@ static void note_length(const struct recorder *recorder, uint64_t from_ns, uint6
         atomic_store_explicit(&slot->longest_ns[place], took_ns, memory_order_relaxed);
     window_end_ns = atomic_load_explicit(&recorder->header->window_end_ns, memory_order_relaxed);
     if (end_ns > recorder->header->settings.warmup_ns && from_ns < window_end_ns &&
-        took_ns > atomic_load_explicit(&slot->still_ns, memory_order_relaxed))
-        atomic_store_explicit(&slot->still_ns, took_ns, memory_order_relaxed);
+        still_ns > atomic_load_explicit(&slot->still_ns, memory_order_relaxed))
+        atomic_store_explicit(&slot->still_ns, still_ns, memory_order_relaxed);
+}
+
+static void note_progress(const struct recorder *recorder, uint64_t end_ns)
+{
+    uint64_t now_ns = recorder->start_ns + end_ns;
+    if (recorder->progress_ns && now_ns > *recorder->progress_ns)
+        *recorder->progress_ns = now_ns;
 }
 
 /* The moment from which an iteration of an open loop could have run. */
@@ -110,6 +128,7 @@ void recorder_add(struct recorder *recorder, const struct iteration_times *times
     shm_slot_credit(slot, settings->warmup_ns, settings->slice_ns << slot->slice_shift, from_ns,
                     end_ns);
     note_length(recorder, pace ? due_ns(recorder, pace) : from_ns, end_ns);
+    note_progress(recorder, end_ns);
     recorder->last_end_ns = end_ns;
     recorder->iterations++;
     uint64_t window_end_ns =
@@ -144,6 +163,7 @@ void recorder_add_bad(struct recorder *recorder, uint64_t begin_ns, bool wrong, 
         atomic_load_explicit(&recorder->header->window_end_ns, memory_order_relaxed);
     /* Its time does not belong to the next one. */
     recorder->last_end_ns = clock_now_ns() - recorder->start_ns;
+    note_progress(recorder, recorder->last_end_ns);
     atomic_store_explicit(&slot->last_end_ns, recorder->last_end_ns, memory_order_relaxed);
     if (from_ns < recorder->header->settings.warmup_ns || from_ns >= window_end_ns)
         return;

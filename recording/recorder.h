@@ -29,6 +29,7 @@ struct recorder {
     uint64_t last_end_ns; /* end of the iteration before, or the worker's release; from the agreed
                              start */
     const struct pace *pace; /* of an open loop, NULL in a closed one */
+    uint64_t *progress_ns;   /* of all workers of the process, or NULL */
     bool without_phases;
     struct cpu_source cpu_source;
     bool in_window; /* the warm-up is over, and cpu was read then */
@@ -41,7 +42,11 @@ struct recorder_options {
      * added, kept by the caller. NULL: a closed one. */
     const struct pace *pace;
     struct cpu_source cpu_source; /* all zero: the calling thread */
-    bool without_phases;          /* nothing is known of an iteration but begin and end */
+    /* Kept by the caller for all workers of a process that one thread serves: when an iteration of
+     * any of them ended last, a moment of the clock. None stands still meanwhile. NULL: each counts
+     * by itself. */
+    uint64_t *progress_ns;
+    bool without_phases; /* nothing is known of an iteration but begin and end */
 };
 
 /* Once the agreed start is known. */

@@ -51,7 +51,7 @@
 #include "job/workload_mix.h"
 
 #define SHM_MAGIC UINT64_C(0x31706565777370bd) /* never valid UTF-8 text */
-#define SHM_VERSION 20
+#define SHM_VERSION 21
 
 /* Time slices in which progress is counted, the first beginning at the end of the warm-up. The
  * orchestrator picks slice_ns so that the longest window fits. */
@@ -104,6 +104,7 @@ struct shm_settings {
     uint64_t slice_ns;
     uint64_t warmup_ns, iterations;
     uint32_t with_mps; /* 1: the workers must be MPS clients; 0: they must not be */
+    uint32_t server;   /* 1: the workers of a process are connections to one server */
     uint32_t arrival, copies, stagger_us;
     uint64_t rate_units, arrival_seed;
     struct mix_work mix; /* of described workloads, which the workers are dealt to */
@@ -242,7 +243,9 @@ struct shm_slot {
     /* Longest first, of the window; before its first one began, of the warm-up. From the end of the
      * one before (open loop: from the planned start, if that is later) to their own. */
     _Atomic uint64_t longest_ns[SHM_LONGEST];
-    _Atomic uint64_t still_ns;     /* the longest of those with a part in the window */
+    /* The longest of those with a part in the window; of a connection to a server, from the end of
+     * the last iteration of any of them. */
+    _Atomic uint64_t still_ns;
     uint64_t cpus[WORK_CPUS / 64]; /* binding, from the orchestrator; all zero: none */
     uint32_t workload;             /* described workloads: which of them, from the same */
     uint32_t

@@ -71,6 +71,7 @@ static void make_settings(const struct point *point, uint64_t longest_ns, struct
         .warmup_ns = work->warmup_ns,
         .iterations = work->iterations,
         .with_mps = point_over_mps(point),
+        .server = point_is_server(point),
         .arrival = work->arrival,
         .copies = work->copies,
         .stagger_us = work->stagger_us,

@@ -26,6 +26,7 @@
 #define STALL_USUALS 5
 #define STALL_WINDOW_SHARE 10
 #define STALL_LEAST_NS (NS_PER_S / 2)
+#define USUAL_LEAST 2
 
 static uint64_t end_of(const struct shm_settings *settings, uint64_t slices)
 {
@@ -71,7 +72,8 @@ double window_iterations(const struct shm *shm, const struct shm_slot *slot, uin
 }
 
 /* How long an iteration takes usually: the fourth longest of the window, or, while it has fewer,
- * the mean of all but the one that may be a stall. 0: not known. */
+ * the mean of all but the one that may be a stall. 0: not known. One alone may be the first of all,
+ * which had to wait for no other worker's. */
 static uint64_t usual_of(const struct shm_slot *slot, uint64_t still_ns, bool still_runs)
 {
     uint64_t usual_ns =
@@ -82,17 +84,33 @@ static uint64_t usual_of(const struct shm_slot *slot, uint64_t still_ns, bool st
         others--;
         others_ns -= still_ns < others_ns ? still_ns : others_ns;
     }
-    if (usual_ns > 0 || others == 0)
+    if (usual_ns > 0 || others < USUAL_LEAST)
         return usual_ns;
     return others_ns / others;
 }
 
+/* When any connection of a server had its last answer; of other processes 0: each worker counts by
+ * itself. */
+static uint64_t progress_of(const struct shm *shm, unsigned process)
+{
+    uint64_t latest_ns = 0;
+    for (unsigned i = 0; shm->header->settings.server && i < shm_slots(shm->header); i++) {
+        uint64_t end_ns = atomic_load_explicit(&shm_slot_at(shm, process, i)->last_end_ns,
+                                               memory_order_relaxed);
+        latest_ns = end_ns > latest_ns ? end_ns : latest_ns;
+    }
+    return latest_ns;
+}
+
 static void note_stall(const struct shm_settings *settings, const struct shm_slot *slot,
-                       unsigned worker, uint64_t slices, struct window_stall *stall)
+                       unsigned worker, uint64_t progress_ns, uint64_t slices,
+                       struct window_stall *stall)
 {
     uint64_t end_ns = end_of(settings, slices), window_ns = slices * settings->slice_ns;
     uint64_t still_ns = atomic_load_explicit(&slot->still_ns, memory_order_relaxed);
     uint64_t last_end_ns = atomic_load_explicit(&slot->last_end_ns, memory_order_relaxed);
+    if (last_end_ns < progress_ns)
+        last_end_ns = progress_ns;
     bool runs = !settings->rate_units && last_end_ns < end_ns && end_ns - last_end_ns > still_ns;
     if (runs)
         still_ns = end_ns - last_end_ns;
@@ -115,13 +133,16 @@ static double sum_slices(const struct shm *shm, uint64_t slices, double *series,
 {
     const struct shm_header *header = shm->header;
     double fewest = INFINITY;
+    uint64_t progress_ns = 0;
     unsigned slots = shm_slots(header);
     for (uint64_t i = 0; i < slices; i++)
         series[i] = 0.0;
     for (unsigned worker = 0; worker < header->processes * slots; worker++) {
         const struct shm_slot *slot = shm_slot_at(shm, worker / slots, worker % slots);
         fewest = fmin(fewest, window_iterations(shm, slot, 0, slices, series));
-        note_stall(&header->settings, slot, worker, slices, stall);
+        if (worker % slots == 0)
+            progress_ns = progress_of(shm, worker / slots);
+        note_stall(&header->settings, slot, worker, progress_ns, slices, stall);
     }
     return fewest;
 }

@@ -9,7 +9,9 @@
 
 /* Workers that stood still: an iteration took 5 times as long as all but the three longest of that
  * worker, a tenth of the window, and longer than a busy host keeps a thread from its CPU. Long
- * iterations that recur are the workload's own; one shows nothing of how often it occurs. */
+ * iterations that recur are the workload's own; one shows nothing of how often it occurs. A
+ * connection to a server stands still while none of the same server has an answer: which of them
+ * waits is the server's own choice. */
 struct window_stall {
     unsigned workers;  /* 0: none stood still */
     unsigned worker;   /* the one that did so the longest, numbered process by process */

@@ -259,6 +259,25 @@ static void an_open_loop_notes_only_what_was_due(void **state)
     assert_int_equal(atomic_load(&slot->still_ns), 4000);
 }
 
+static void a_connection_stands_still_while_none_has_an_answer(void **state)
+{
+    (void)state;
+    uint64_t progress_ns = 5000 + 1700; /* another one had an answer then */
+    recorder_init(&recorder, &shm, slot,
+                  &(const struct recorder_options){.progress_ns = &progress_ns});
+    iterate(1100, 2000, 0);
+    assert_int_equal(longest(0), 2000);
+    assert_int_equal(atomic_load(&slot->still_ns), 300);
+    assert_int_equal(progress_ns, 7000);
+    iterate(2000, 2500, 0);
+    assert_int_equal(atomic_load(&slot->still_ns), 500);
+    /* What was noted of another one first may have ended later. */
+    progress_ns = 9000;
+    iterate(2500, 3500, 0);
+    assert_int_equal(atomic_load(&slot->still_ns), 500);
+    assert_int_equal(progress_ns, 9000);
+}
+
 static void cpu_counts_from_the_end_of_the_warmup(void **state)
 {
     (void)state;
@@ -483,6 +502,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_begins_in_the_window_counts_in_full, begin, end),
         cmocka_unit_test_setup_teardown(the_longest_iterations_are_noted, begin, end),
         cmocka_unit_test_setup_teardown(an_open_loop_notes_only_what_was_due, begin, end),
+        cmocka_unit_test_setup_teardown(a_connection_stands_still_while_none_has_an_answer, begin,
+                                        end),
         cmocka_unit_test_setup_teardown(cpu_counts_from_the_end_of_the_warmup, begin, end),
         cmocka_unit_test_setup_teardown(fixed_work_ends_after_its_iterations, begin, end),
         cmocka_unit_test_setup_teardown(work_by_time_never_finishes, begin, end),

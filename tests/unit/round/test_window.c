@@ -264,6 +264,42 @@ static void only_a_long_and_rare_iteration_is_a_stall(void **state)
     assert_true(stalls(fixture, 1000, 1100 * ms, 20 * ms));
 }
 
+/* It may have been the first of all: then no other worker's kept it waiting. */
+static void one_iteration_shows_nothing_of_what_is_usual(void **state)
+{
+    struct fixture *fixture = *state;
+    struct window window;
+    struct shm_slot *slot = shm_slot_at(&fixture->shm, 0, 2);
+    run_until(fixture, 1000, 0);
+    for (unsigned i = 0; i < SHM_LONGEST; i++)
+        atomic_store(&slot->longest_ns[i], 0);
+    atomic_store(&slot->completed, 1);
+    atomic_store(&slot->last_end_ns, 100000000);
+    window_judge(&fixture->shm, 1000, &window);
+    assert_int_equal(window.stall.workers, 0);
+    atomic_store(&slot->completed, 2);
+    window_judge(&fixture->shm, 1000, &window);
+    assert_int_equal(window.stall.workers, 1);
+}
+
+static void a_connection_waits_while_its_server_answers_others(void **state)
+{
+    struct fixture *fixture = *state;
+    struct window window;
+    run_until(fixture, 1000, 0);
+    fixture->shm.header->settings.server = 1;
+    note_end(fixture, 4, ORIGIN_NS + 300 * SLICE_NS);
+    note_end(fixture, 5, ORIGIN_NS + 300 * SLICE_NS);
+    window_judge(&fixture->shm, 1000, &window);
+    assert_int_equal(window.stall.workers, 0);
+    /* The other server does not count. */
+    note_end(fixture, 3, ORIGIN_NS + 400 * SLICE_NS);
+    window_judge(&fixture->shm, 1000, &window);
+    assert_true(window.stall.workers > 0);
+    assert_int_equal(window.stall.worker, 3);
+    assert_int_equal(window.stall.ns, 600 * SLICE_NS);
+}
+
 static void an_idle_worker_of_an_open_loop_does_not_stand_still(void **state)
 {
     struct fixture *fixture = *state;
@@ -316,6 +352,10 @@ int main(void)
                                         release),
         cmocka_unit_test_setup_teardown(a_worker_that_stands_still_counts_as_such, make, release),
         cmocka_unit_test_setup_teardown(only_a_long_and_rare_iteration_is_a_stall, make, release),
+        cmocka_unit_test_setup_teardown(one_iteration_shows_nothing_of_what_is_usual, make,
+                                        release),
+        cmocka_unit_test_setup_teardown(a_connection_waits_while_its_server_answers_others, make,
+                                        release),
         cmocka_unit_test_setup_teardown(an_idle_worker_of_an_open_loop_does_not_stand_still, make,
                                         release),
         cmocka_unit_test(the_worst_round_stays),
