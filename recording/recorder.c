@@ -62,7 +62,7 @@ static void note_length(const struct recorder *recorder, uint64_t from_ns, uint6
     if (place < SHM_LONGEST)
         atomic_store_explicit(&slot->longest_ns[place], took_ns, memory_order_relaxed);
     window_end_ns = atomic_load_explicit(&recorder->header->window_end_ns, memory_order_relaxed);
-    if (end_ns > recorder->header->settings.warmup_ns && from_ns < window_end_ns &&
+    if (end_ns > recorder_window_begin_ns(recorder) && from_ns < window_end_ns &&
         still_ns > atomic_load_explicit(&slot->still_ns, memory_order_relaxed))
         atomic_store_explicit(&slot->still_ns, still_ns, memory_order_relaxed);
 }
@@ -120,13 +120,13 @@ void recorder_add(struct recorder *recorder, const struct iteration_times *times
     const struct shm_settings *settings = &recorder->header->settings;
     uint64_t end_ns = times->end_ns - recorder->start_ns;
     const struct pace *pace = recorder->pace;
+    uint64_t begin_ns = recorder_window_begin_ns(recorder);
     /* From the end of the one before: the time between iterations counts for the next one. In an
      * open loop it may be a wait for the planned start, which counts nowhere. */
     uint64_t from_ns = pace ? times->begin_ns - recorder->start_ns : recorder->last_end_ns;
     if (settings->iterations)
-        shm_slot_make_room(slot, settings->warmup_ns, settings->slice_ns, end_ns);
-    shm_slot_credit(slot, settings->warmup_ns, settings->slice_ns << slot->slice_shift, from_ns,
-                    end_ns);
+        shm_slot_make_room(slot, begin_ns, settings->slice_ns, end_ns);
+    shm_slot_credit(slot, begin_ns, settings->slice_ns << slot->slice_shift, from_ns, end_ns);
     note_length(recorder, pace ? due_ns(recorder, pace) : from_ns, end_ns);
     note_progress(recorder, end_ns);
     recorder->last_end_ns = end_ns;
@@ -135,7 +135,7 @@ void recorder_add(struct recorder *recorder, const struct iteration_times *times
         atomic_load_explicit(&recorder->header->window_end_ns, memory_order_relaxed);
     uint64_t took_ns = times->end_ns - times->begin_ns;
     uint64_t latency_ns = pace ? end_ns - pace->planned_ns : took_ns;
-    if (from_ns >= settings->warmup_ns && from_ns < window_end_ns) {
+    if (from_ns >= begin_ns && from_ns < window_end_ns) {
         slot->iterations++;
         histogram_record(&slot->latency, latency_ns);
         if (times->first_byte_ns)
@@ -147,7 +147,7 @@ void recorder_add(struct recorder *recorder, const struct iteration_times *times
         }
         if (!recorder->without_phases)
             record_phases(slot, settings, times);
-    } else if (from_ns < settings->warmup_ns && end_ns > settings->warmup_ns) {
+    } else if (from_ns < begin_ns && end_ns > begin_ns) {
         histogram_cover(&slot->latency, latency_ns);
     }
     atomic_store_explicit(&slot->last_end_ns, end_ns, memory_order_relaxed);
@@ -165,7 +165,7 @@ void recorder_add_bad(struct recorder *recorder, uint64_t begin_ns, bool wrong, 
     recorder->last_end_ns = clock_now_ns() - recorder->start_ns;
     note_progress(recorder, recorder->last_end_ns);
     atomic_store_explicit(&slot->last_end_ns, recorder->last_end_ns, memory_order_relaxed);
-    if (from_ns < recorder->header->settings.warmup_ns || from_ns >= window_end_ns)
+    if (from_ns < recorder_window_begin_ns(recorder) || from_ns >= window_end_ns)
         return;
     if (slot->errors + slot->wrong_answers == 0)
         snprintf(slot->bad, sizeof slot->bad, "%s", text);

@@ -61,11 +61,17 @@ void recorder_release(struct recorder *recorder, uint64_t when_ns);
  * reads the CPU times. */
 void recorder_begin_window(struct recorder *recorder);
 
+/* From the agreed start, as far as it is known. */
+static inline uint64_t recorder_window_begin_ns(const struct recorder *recorder)
+{
+    return atomic_load_explicit(&recorder->header->window_begin_ns, memory_order_relaxed);
+}
+
 /* To be called before each iteration: notices the end of the warm-up. */
 static inline void recorder_before(struct recorder *recorder)
 {
     uint64_t at_ns = recorder->pace ? recorder->pace->planned_ns : recorder->last_end_ns;
-    if (!recorder->in_window && at_ns >= recorder->header->settings.warmup_ns)
+    if (!recorder->in_window && at_ns >= recorder_window_begin_ns(recorder))
         recorder_begin_window(recorder);
 }
 

@@ -81,6 +81,7 @@ void shm_reset(const struct shm *shm, const struct shm_settings *settings, unsig
     header->keeps = 0;
     atomic_store(&header->gate, SHM_GATE_CLOSED);
     atomic_store(&header->start_ns, 0);
+    atomic_store(&header->window_begin_ns, settings->warmup_ns);
     atomic_store(&header->window_end_ns, UINT64_MAX);
     atomic_store(&header->stop, 0);
     for (unsigned p = 0; p < processes; p++) {

@@ -18,7 +18,7 @@
  *   process.cpus, process.nodes, process.device_uuid
  *                             the orchestrator, between shm_reset() and shm_assign(); otherwise
  *                             read-only, but for settings.slice_ns: shm_align_slices()
- *   header.assignment, .gate, .start_ns, .window_end_ns, .stop, .slots_usable
+ *   header.assignment, .gate, .start_ns, .window_begin_ns, .window_end_ns, .stop, .slots_usable
  *                             the orchestrator, at any time (atomics); a worker whose orchestrator
  *                             is gone sets stop and assignment in its place, and one that cannot
  *                             start a thread sets stop
@@ -53,7 +53,7 @@
 #define SHM_MAGIC UINT64_C(0x31706565777370bd) /* never valid UTF-8 text */
 #define SHM_VERSION 21
 
-/* Time slices in which progress is counted, the first beginning at the end of the warm-up. The
+/* Time slices in which progress is counted, the first beginning with the window. The
  * orchestrator picks slice_ns so that the longest window fits. */
 #define SHM_SLICES 2048
 
@@ -102,9 +102,9 @@ struct shm_settings {
     uint32_t contexts; /* enum work_contexts */
     uint64_t bytes, delay_cycles, worked_bytes;
     uint64_t slice_ns;
-    uint64_t warmup_ns, iterations;
-    uint32_t with_mps; /* 1: the workers must be MPS clients; 0: they must not be */
-    uint32_t server;   /* 1: the workers of a process are connections to one server */
+    uint64_t warmup_ns, iterations; /* see window_begin_ns */
+    uint32_t with_mps;              /* 1: the workers must be MPS clients; 0: they must not be */
+    uint32_t server;                /* 1: the workers of a process are connections to one server */
     uint32_t arrival, copies, stagger_us;
     uint64_t rate_units, arrival_seed;
     struct mix_work mix; /* of described workloads, which the workers are dealt to */
@@ -147,6 +147,9 @@ struct shm_header {
     /* The release gate: workers wait on it as a futex until it is open, then until start_ns. */
     _Alignas(64) _Atomic uint32_t gate;
     _Atomic uint64_t start_ns;
+    /* Begin of the window, from the agreed start: settings.warmup_ns, but of a server in a closed
+     * loop UINT64_MAX until the orchestrator decides, a little ahead. */
+    _Atomic uint64_t window_begin_ns;
     /* End of the window, from the agreed start: its latest one until the orchestrator decides, a
      * little ahead; UINT64_MAX with fixed work. Iterations that begin later are not counted. */
     _Alignas(64) _Atomic uint64_t window_end_ns;

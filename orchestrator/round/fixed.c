@@ -25,7 +25,7 @@ enum status round_collect_fixed(const struct shm *shm, struct round_result *resu
     }
     double each = (double)shm->header->settings.iterations;
     result->fixed = (struct round_fixed){
-        .begin_s = ((double)first_ns - (double)shm->header->settings.warmup_ns) / 1e9,
+        .begin_s = ((double)first_ns - (double)atomic_load(&shm->header->window_begin_ns)) / 1e9,
         .seconds = (double)(last_ns - first_ns) / 1e9,
         .elapsed_s = statistics_mean(elapsed_s, workers),
         .throughput_ips = round_fixed_ips(each, elapsed_s, workers),

@@ -17,6 +17,13 @@
 #define PROGRAM_ITERATIONS 30
 #define PROGRAM_START_SHARE 0.2
 
+/* The window of a server begins once each connection has had an answer. One that has had none while
+ * another had that many is not served in turn, and may never be. */
+#define TURNS 4
+
+/* How often to look for that, and how long before its begin a window is announced. */
+#define TURN_LOOK_NS (5 * NS_PER_MS)
+
 /* After a window a thread of a program still has this long to begin its first iteration: on a busy
  * machine it may have had no CPU yet. */
 #define BEGIN_NS (5 * NS_PER_S)
@@ -38,6 +45,42 @@ static bool never(const struct round *round)
 {
     (void)round;
     return false;
+}
+
+/* Whether connections of each server have waited for all others, as they do from then on. */
+static bool all_had_turns(const struct round *round)
+{
+    unsigned slots = point_slots(round->point);
+    for (unsigned p = 0; p < point_processes(round->point); p++) {
+        bool all = true, again = false;
+        for (unsigned i = 0; i < slots; i++) {
+            const struct shm_slot *slot = shm_slot_at(&round->shm, p, i);
+            all &= atomic_load(&slot->last_end_ns) > 0;
+            again |= atomic_load(&slot->completed) >= TURNS;
+        }
+        if (!all && !again)
+            return false;
+    }
+    return true;
+}
+
+/* The connections to a server begin together, and so find a shorter queue than later on: spread
+ * over that time, their first iterations would be more than the server does. They end after the
+ * timeout of a request. */
+static enum status await_turns(struct round *round, uint64_t start_ns)
+{
+    struct shm_header *header = round->shm.header;
+    uint64_t begin_ns = header->settings.warmup_ns, look_ns = start_ns + begin_ns - TURN_LOOK_NS;
+    do {
+        enum status status = round_wait_until(round, never, look_ns);
+        if (status != STATUS_TIMEOUT)
+            return status;
+        look_ns = clock_now_ns() + TURN_LOOK_NS;
+    } while (!all_had_turns(round));
+    if (look_ns > start_ns + begin_ns)
+        begin_ns = look_ns - start_ns;
+    atomic_store(&header->window_begin_ns, begin_ns);
+    return STATUS_OK;
 }
 
 /* As round_wait_until(), and takes note of the latencies meanwhile. */
@@ -67,7 +110,8 @@ static uint64_t slices_in_common(const struct shm *shm)
             least = end < least ? end : least;
         }
     }
-    uint64_t slices = least > settings->warmup_ns ? least - settings->warmup_ns : 0;
+    uint64_t begin_ns = atomic_load(&shm->header->window_begin_ns);
+    uint64_t slices = least > begin_ns ? least - begin_ns : 0;
     slices /= settings->slice_ns;
     return slices < SHM_SLICES ? slices : SHM_SLICES;
 }
@@ -75,8 +119,8 @@ static uint64_t slices_in_common(const struct shm *shm)
 /* When the slices of the window end, from the agreed start. */
 static uint64_t window_end_ns(const struct round *round)
 {
-    const struct shm_settings *settings = &round->shm.header->settings;
-    return settings->warmup_ns + round->slices * settings->slice_ns;
+    const struct shm_header *header = round->shm.header;
+    return atomic_load(&header->window_begin_ns) + round->slices * header->settings.slice_ns;
 }
 
 /* The window is the time in which all workers are at work. There is no deadline but each worker's
@@ -118,12 +162,11 @@ static bool is_done(const struct round *round, uint64_t most, unsigned *narrow)
            window_is_hopeless(&window, goal_rel, round->slices, most);
 }
 
-/* The slices that have passed by now, of those that the window has at most. */
-static uint64_t slices_by_now(const struct round *round, uint64_t start_ns, uint64_t most)
+/* The slices that have passed by now of a window that began then, of those that it has at most. */
+static uint64_t slices_by_now(const struct round *round, uint64_t begin_ns, uint64_t most)
 {
-    const struct shm_settings *settings = &round->shm.header->settings;
-    uint64_t now_ns = clock_now_ns(), begin_ns = start_ns + settings->warmup_ns;
-    uint64_t slices = now_ns > begin_ns ? (now_ns - begin_ns) / settings->slice_ns : 0;
+    uint64_t now_ns = clock_now_ns(), slice_ns = round->shm.header->settings.slice_ns;
+    uint64_t slices = now_ns > begin_ns ? (now_ns - begin_ns) / slice_ns : 0;
     return slices < most ? slices : most;
 }
 
@@ -133,25 +176,26 @@ static uint64_t slices_by_now(const struct round *round, uint64_t start_ns, uint
 static enum status grow_window(struct round *round, uint64_t start_ns, uint64_t first_ns,
                                uint64_t most)
 {
-    const struct shm_settings *settings = &round->shm.header->settings;
+    struct shm_header *header = round->shm.header;
+    uint64_t begin_ns = start_ns + atomic_load(&header->window_begin_ns);
+    uint64_t slice_ns = header->settings.slice_ns;
     uint64_t window_ns = first_ns;
     unsigned narrow = 0;
     bool decided = false;
     round->goal_rel = point_is_open(round->point) ? 0.0 : round->limits->precision_rel;
     while (!decided) {
-        uint64_t until_ns = start_ns + settings->warmup_ns + window_ns;
-        enum status status = wait_in_window(round, never, until_ns);
+        enum status status = wait_in_window(round, never, begin_ns + window_ns);
         if (status != STATUS_TIMEOUT)
             return status;
-        round->slices = slices_by_now(round, start_ns, most);
+        round->slices = slices_by_now(round, begin_ns, most);
         decided = round->slices == most || (!is_short(round) && is_done(round, most, &narrow));
         round->grew |= !decided;
-        window_ns = window_next(round->slices * settings->slice_ns, most * settings->slice_ns);
+        window_ns = window_next(round->slices * slice_ns, most * slice_ns);
     }
     if (round->slices < most) {
-        round->slices = slices_by_now(round, start_ns, most) + AHEAD;
+        round->slices = slices_by_now(round, begin_ns, most) + AHEAD;
         round->slices = round->slices < most ? round->slices : most;
-        atomic_store(&round->shm.header->window_end_ns, window_end_ns(round));
+        atomic_store(&header->window_end_ns, window_end_ns(round));
         enum status status = round_wait_until(round, never, start_ns + window_end_ns(round));
         if (status != STATUS_TIMEOUT)
             return status;
@@ -167,31 +211,52 @@ static enum status grow_window(struct round *round, uint64_t start_ns, uint64_t 
     return STATUS_OK;
 }
 
+static void open_gate(struct round *round, uint64_t start_ns)
+{
+    round->gate_open = true;
+    shm_gate_open(&round->shm, start_ns);
+}
+
+/* From its begin, which is known. */
+static enum status run_window(struct round *round, uint64_t start_ns)
+{
+    struct shm_header *header = round->shm.header;
+    const struct point *point = round->point;
+    uint64_t begin_ns = atomic_load(&header->window_begin_ns);
+    uint64_t first_ns = round->limits->duration_ns, longest_ns = round->limits->max_duration_ns;
+    if (point_is_open(point))
+        first_ns = longest_ns = openloop_window_ns(point, round->limits);
+    uint64_t most = longest_ns / header->settings.slice_ns;
+    most = most < SHM_SLICES ? most : SHM_SLICES;
+    if (!header->settings.iterations)
+        atomic_store(&header->window_end_ns, begin_ns + most * header->settings.slice_ns);
+    telemetry_begin(round->session->telemetry, start_ns + begin_ns, point_gpus(point),
+                    round->crew->pool.count / point_gpus(point), point_over_mps(point));
+    latency_blocks_begin(&round->blocks, start_ns + begin_ns, first_ns);
+    if (!round->gate_open)
+        open_gate(round, start_ns);
+    enum status status = header->settings.iterations ? run_fixed_work(round)
+                                                     : grow_window(round, start_ns, first_ns, most);
+    telemetry_end(round->session->telemetry, start_ns + window_end_ns(round));
+    return status;
+}
+
 enum status round_run_window(struct round *round)
 {
-    const struct shm_settings *settings = &round->shm.header->settings;
     const struct point *point = round->point;
     unsigned workers = point_workers(point);
     round->progress = calloc(workers, sizeof *round->progress);
     if (!round->progress)
         return status_set(STATUS_MEMORY, "out of memory");
     uint64_t start_ns = clock_now_ns() + LEAD_NS + workers * LEAD_WORKER_NS;
-    uint64_t first_ns = round->limits->duration_ns, longest_ns = round->limits->max_duration_ns;
-    if (point_is_open(point))
-        first_ns = longest_ns = openloop_window_ns(point, round->limits);
-    uint64_t most = longest_ns / settings->slice_ns;
-    most = most < SHM_SLICES ? most : SHM_SLICES;
-    if (!settings->iterations)
-        atomic_store(&round->shm.header->window_end_ns,
-                     settings->warmup_ns + most * settings->slice_ns);
-    telemetry_begin(round->session->telemetry, start_ns + settings->warmup_ns, point_gpus(point),
-                    round->crew->pool.count / point_gpus(point), point_over_mps(point));
-    latency_blocks_begin(&round->blocks, start_ns + settings->warmup_ns, first_ns);
-    round->gate_open = true;
-    shm_gate_open(&round->shm, start_ns);
-    enum status status =
-        settings->iterations ? run_fixed_work(round) : grow_window(round, start_ns, first_ns, most);
-    telemetry_end(round->session->telemetry, start_ns + window_end_ns(round));
+    enum status status = STATUS_OK;
+    if (point_is_server(point) && !point_is_open(point)) {
+        atomic_store(&round->shm.header->window_begin_ns, UINT64_MAX);
+        open_gate(round, start_ns);
+        status = await_turns(round, start_ns);
+    }
+    if (status == STATUS_OK)
+        status = run_window(round, start_ns);
     free(round->progress);
     round->progress = NULL;
     return status;

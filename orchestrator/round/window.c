@@ -28,28 +28,29 @@
 #define STALL_LEAST_NS (NS_PER_S / 2)
 #define USUAL_LEAST 2
 
-static uint64_t end_of(const struct shm_settings *settings, uint64_t slices)
+static uint64_t end_of(const struct shm_header *header, uint64_t slices)
 {
-    return settings->warmup_ns + slices * settings->slice_ns;
+    return atomic_load_explicit(&header->window_begin_ns, memory_order_relaxed) +
+           slices * header->settings.slice_ns;
 }
 
 /* Adds what the iteration that runs is taken to have done of itself. */
-static double add_running(const struct shm_settings *settings, uint64_t completed,
-                          uint64_t last_end_ns, uint64_t first, uint64_t last, double *series)
+static double add_running(const struct shm_header *header, uint64_t completed, uint64_t last_end_ns,
+                          uint64_t first, uint64_t last, double *series)
 {
-    uint64_t end_ns = end_of(settings, last), from_ns = end_of(settings, first);
-    if (settings->rate_units || last_end_ns >= end_ns)
+    uint64_t end_ns = end_of(header, last), from_ns = end_of(header, first);
+    if (header->settings.rate_units || last_end_ns >= end_ns)
         return 0.0;
     double age_ns = (double)(end_ns - last_end_ns);
     double mean_ns = completed ? (double)last_end_ns / (double)completed : 0.0;
     double per_ns = 1.0 / fmax(age_ns, mean_ns);
     if (last_end_ns > from_ns)
         from_ns = last_end_ns;
-    uint64_t since = (from_ns - settings->warmup_ns) / settings->slice_ns;
+    uint64_t since = (from_ns - end_of(header, 0)) / header->settings.slice_ns;
     for (uint64_t i = since; series && i < last; i++) {
-        uint64_t begin_ns = end_of(settings, i);
+        uint64_t begin_ns = end_of(header, i);
         begin_ns = begin_ns > from_ns ? begin_ns : from_ns;
-        series[i - first] += (double)(end_of(settings, i + 1) - begin_ns) * per_ns;
+        series[i - first] += (double)(end_of(header, i + 1) - begin_ns) * per_ns;
     }
     return (double)(end_ns - from_ns) * per_ns;
 }
@@ -68,7 +69,7 @@ double window_iterations(const struct shm *shm, const struct shm_slot *slot, uin
             series[i - first] += (double)slice / (double)SHM_ITERATION_UNITS;
     }
     return (double)units / (double)SHM_ITERATION_UNITS +
-           add_running(&shm->header->settings, completed, last_end_ns, first, last, series);
+           add_running(shm->header, completed, last_end_ns, first, last, series);
 }
 
 /* How long an iteration takes usually: the fourth longest of the window, or, while it has fewer,
@@ -95,23 +96,24 @@ static uint64_t progress_of(const struct shm *shm, unsigned process)
 {
     uint64_t latest_ns = 0;
     for (unsigned i = 0; shm->header->settings.server && i < shm_slots(shm->header); i++) {
-        uint64_t end_ns = atomic_load_explicit(&shm_slot_at(shm, process, i)->last_end_ns,
-                                               memory_order_relaxed);
+        uint64_t end_ns =
+            atomic_load_explicit(&shm_slot_at(shm, process, i)->last_end_ns, memory_order_relaxed);
         latest_ns = end_ns > latest_ns ? end_ns : latest_ns;
     }
     return latest_ns;
 }
 
-static void note_stall(const struct shm_settings *settings, const struct shm_slot *slot,
+static void note_stall(const struct shm_header *header, const struct shm_slot *slot,
                        unsigned worker, uint64_t progress_ns, uint64_t slices,
                        struct window_stall *stall)
 {
-    uint64_t end_ns = end_of(settings, slices), window_ns = slices * settings->slice_ns;
+    uint64_t end_ns = end_of(header, slices), window_ns = slices * header->settings.slice_ns;
     uint64_t still_ns = atomic_load_explicit(&slot->still_ns, memory_order_relaxed);
     uint64_t last_end_ns = atomic_load_explicit(&slot->last_end_ns, memory_order_relaxed);
     if (last_end_ns < progress_ns)
         last_end_ns = progress_ns;
-    bool runs = !settings->rate_units && last_end_ns < end_ns && end_ns - last_end_ns > still_ns;
+    bool runs =
+        !header->settings.rate_units && last_end_ns < end_ns && end_ns - last_end_ns > still_ns;
     if (runs)
         still_ns = end_ns - last_end_ns;
     uint64_t usual_ns = usual_of(slot, still_ns, runs);
@@ -142,7 +144,7 @@ static double sum_slices(const struct shm *shm, uint64_t slices, double *series,
         fewest = fmin(fewest, window_iterations(shm, slot, 0, slices, series));
         if (worker % slots == 0)
             progress_ns = progress_of(shm, worker / slots);
-        note_stall(&header->settings, slot, worker, progress_ns, slices, stall);
+        note_stall(header, slot, worker, progress_ns, slices, stall);
     }
     return fewest;
 }

@@ -23,6 +23,13 @@ load server
   absent 'wrong one' out
 }
 
+# They begin together: spread over the times until then, the first answers would be 2.7 times as many.
+@test "the window of a serial server begins once each connection has had an answer" {
+  LONGEST=0.4 measure 0 -l processes:1,2 --streams 8 -- "$SERVER" --port '{port}' --delay-ms 50 --serial
+  points 'length == 2 and all(measured and .throughput_ips < 21.2 * .processes)' r.jsonl
+  points 'all(.latency_us.p50 >= 390000)' r.jsonl
+}
+
 # serves OPTIONS...: a share of what 5 ms allow, of each worker, or of each of PARTS.
 serves() {
   DURATION=0.5 measure 0 -l processes:1,2 --streams 1,4 -- "$SERVER" --port '{port}' --delay-ms 5 "$@" &&

@@ -259,6 +259,23 @@ static void an_open_loop_notes_only_what_was_due(void **state)
     assert_int_equal(atomic_load(&slot->still_ns), 4000);
 }
 
+/* Until the orchestrator knows when it begins, which it announces ahead. */
+static void what_ends_before_the_window_begins_counts_nowhere(void **state)
+{
+    (void)state;
+    atomic_store(&shm.header->window_begin_ns, UINT64_MAX);
+    iterate(0, 3000, 0);
+    assert_false(recorder.in_window);
+    assert_int_equal(slot->latency.count, 0);
+    atomic_store(&shm.header->window_begin_ns, 4000);
+    iterate(3000, 5000, 0); /* half of it is in the first slice */
+    assert_int_equal(atomic_load(&slot->slices[0]), SHM_ITERATION_UNITS / 2);
+    assert_false(recorder.in_window);
+    iterate(5000, 6000, 0);
+    assert_true(recorder.in_window);
+    assert_int_equal(slot->latency.count, 1);
+}
+
 static void a_connection_stands_still_while_none_has_an_answer(void **state)
 {
     (void)state;
@@ -502,6 +519,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_begins_in_the_window_counts_in_full, begin, end),
         cmocka_unit_test_setup_teardown(the_longest_iterations_are_noted, begin, end),
         cmocka_unit_test_setup_teardown(an_open_loop_notes_only_what_was_due, begin, end),
+        cmocka_unit_test_setup_teardown(what_ends_before_the_window_begins_counts_nowhere, begin,
+                                        end),
         cmocka_unit_test_setup_teardown(a_connection_stands_still_while_none_has_an_answer, begin,
                                         end),
         cmocka_unit_test_setup_teardown(cpu_counts_from_the_end_of_the_warmup, begin, end),
