@@ -39,6 +39,11 @@ unsigned saturation_rounds(const struct point *point)
     return point->goal.permille ? USUAL_ROUNDS : 1;
 }
 
+static uint64_t units_of(double ips)
+{
+    return (uint64_t)(ips * RATE_UNITS);
+}
+
 /* Every round draws its own arrivals: they are part of what differs between rounds. */
 static uint64_t seed_of(const struct point *point, unsigned round, unsigned step)
 {
@@ -112,11 +117,10 @@ static enum status beaten(const struct point *point, const struct saturation *se
         why_not(point, search, "exceeds", why, sizeof why);
         snprintf(out->error, sizeof out->error, "%s, and another layout holds that rate", why);
     } else {
-        snprintf(
-            out->error, sizeof out->error,
-            "it does %s/s in a closed loop, and another layout holds %s/s",
-            rate_text((uint64_t)(search->capacity_ips * RATE_UNITS), capacity, sizeof capacity),
-            rate_text(search->beat_units, rate, sizeof rate));
+        snprintf(out->error, sizeof out->error,
+                 "it does %s/s in a closed loop, and another layout holds %s/s",
+                 rate_text(units_of(search->capacity_ips), capacity, sizeof capacity),
+                 rate_text(search->beat_units, rate, sizeof rate));
     }
     return STATUS_OK;
 }
@@ -160,14 +164,14 @@ static enum status stalled(struct round_result *out)
     return STATUS_OK;
 }
 
-/* One round of the search: at a rate, or of the closed loop. A stall shows nothing of a rate. */
+/* One round of the search: at a rate, or of the closed loop, which may do that much. A stall shows
+ * nothing of a rate. */
 static enum status run_step(const struct searching *searching, const struct point *point,
-                            const struct turn *turn, const char *what, struct round_result *out)
+                            uint64_t rate_units, const struct turn *turn, const char *what,
+                            struct round_result *out)
 {
     struct round_limits limits;
-    step_limits(searching->point, searching->limits,
-                point->goal.permille ? point->work.rate_units : UINT64_MAX, searching->quick,
-                &limits);
+    step_limits(searching->point, searching->limits, rate_units, searching->quick, &limits);
     for (int tries = 0; tries < STEP_TRIES; tries++) {
         if (tries)
             round_result_release(out);
@@ -190,7 +194,14 @@ static enum status find_capacity(const struct searching *searching, const struct
     struct saturation *search = searching->search;
     struct point closed = *searching->point;
     closed.goal = (struct rate_goal){0};
-    enum status status = run_step(searching, &closed, turn, "capacity", out);
+    enum status status = run_step(searching, &closed, UINT64_MAX, turn, "capacity", out);
+    /* In so short a window it may have done half of that, or twice as much. */
+    if (status == STATUS_OK && out->status == STATUS_OK && out->iterations < STEP_SAMPLES_LOW &&
+        isinf(out->window.interval.half_rel)) {
+        uint64_t rate_units = units_of(out->throughput_ips);
+        round_result_release(out);
+        status = run_step(searching, &closed, rate_units, turn, "capacity", out);
+    }
     if (status != STATUS_OK || out->status != STATUS_OK)
         return status;
     double failed = (double)round_failed_requests(&out->requests);
@@ -219,7 +230,7 @@ static enum status try_rate(const struct searching *searching, const struct turn
     snprintf(step, sizeof step, "%s/s", rate_text(rate_units, rate, sizeof rate));
     open.work.rate_units = rate_units;
     open.work.arrival_seed = seed_of(point, 0, search->count + 1);
-    enum status status = run_step(searching, &open, turn, step, out);
+    enum status status = run_step(searching, &open, rate_units, turn, step, out);
     if (status != STATUS_OK || out->status != STATUS_OK)
         return status;
     *held = openloop_holds(&point->goal, out);
@@ -288,6 +299,10 @@ static enum status search_rate(const struct searching *searching, const struct t
         *out = best;
     }
     search->rate_units = bracket.held_units;
+    /* A step is too short for the queue of a little more than that to show. */
+    if (!searching->quick && search->capacity_ips > 0.0)
+        search->rate_units =
+            (uint64_t)fmin((double)search->rate_units, search->capacity_ips * RATE_UNITS);
     search->failed_units = bracket.failed_units;
     search->coarse = searching->quick;
     out->reused = reused;

@@ -3,8 +3,8 @@
 #include <math.h>
 
 /* A queue that is not longer than this may come and go; but half of all that was offered does not,
- * however many connections a server has. */
-#define QUEUE_PER_WORKER 2
+ * however many threads there are. Streams have the queue of their thread together. */
+#define QUEUE_PER_THREAD 2
 #define QUEUE_SHARE 0.05
 #define QUEUE_MOST_SHARE 0.5
 
@@ -34,7 +34,8 @@ void openloop_collect(struct openloop_counts *counts, const struct shm_slot *slo
 void openloop_judge(struct openloop_counts *counts, const struct point *point, double window_s)
 {
     double offered = ips_of(point->work.rate_units) * window_s;
-    double usual = QUEUE_PER_WORKER * point_workers(point) + QUEUE_SHARE * offered;
+    unsigned threads = point_workers(point) / point_streams(point);
+    double usual = QUEUE_PER_THREAD * threads + QUEUE_SHARE * offered;
     counts->saturated =
         point->work.rate_units && (double)counts->backlog > fmin(usual, QUEUE_MOST_SHARE * offered);
 }

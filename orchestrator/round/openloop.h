@@ -18,7 +18,7 @@ uint64_t openloop_window_ns(const struct point *point, const struct round_limits
 /* Adds a drained worker's slot. */
 void openloop_collect(struct openloop_counts *counts, const struct shm_slot *slot);
 
-/* Decides, after all slots, whether the round was saturated: more than two iterations a worker and
+/* Decides, after all slots, whether the round was saturated: more than two iterations a thread and
  * 5% of what was offered in its window were left waiting. */
 void openloop_judge(struct openloop_counts *counts, const struct point *point, double window_s);
 

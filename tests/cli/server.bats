@@ -221,6 +221,10 @@ END
   DURATION=1 LONGEST=1 measure 0 -l processes:1 --streams 16 --rate 40 -- \
     "$SERVER" --port '{port}' --delay-ms 1500
   points 'all(.rate.saturated and (.warnings | any(.kind == "overloaded")))' r.jsonl
+  # Of 50 at most 20 are served, and 16 are on their way.
+  DURATION=1 LONGEST=1 measure 0 -l processes:1 --streams 16 --rate 50 -- \
+    "$SERVER" --port '{port}' --delay-ms 50 --serial
+  points 'all(.rate.saturated and .rate.backlog >= 12)' r.jsonl
 }
 
 @test "latency is counted from the planned start" {
@@ -236,6 +240,10 @@ END
   DURATION=0.5 LONGEST=1 measure 0 -l processes:1 --streams 4 --rate max-under-p50=200ms -- \
     "$SERVER" --port '{port}' --delay-ms 10 --serial
   points 'all(measured and .rate.offered_ips > 0 and .rate.offered_ips < 115)' r.jsonl
+  # Where connections wait for each other, some of them for the first time, none stands still.
+  DURATION=0.5 LONGEST=1 measure 0 -l processes:1 --streams 8 --rate max-under-p50=10s -- \
+    "$SERVER" --port '{port}' --delay-ms 100 --serial
+  points 'all(measured and .rate.capacity_ips < 10.6 and .rate.offered_ips <= .rate.capacity_ips)' r.jsonl
 }
 
 # -- servers that fail -------------------------------------------------------------------------------
