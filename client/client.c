@@ -496,9 +496,10 @@ void client_use_arrivals(const struct arrivals *arrivals)
     client.arrivals = *arrivals;
 }
 
-void client_use_process(pid_t process)
+void client_use_cpu(void (*read)(void *data, uint64_t *wall_ns, uint64_t *used_ns), void *data)
 {
-    client.cpu_source = cpu_source_of(process, &client.shm.header->threads);
+    client.cpu_source =
+        (struct cpu_source){.read = read, .data = data, .threads = &client.shm.header->threads};
 }
 
 uint64_t client_next_start_ns(const struct mpsweep *handle)

@@ -6,7 +6,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "include/mpsweep/client.h"
 
@@ -37,9 +36,9 @@ void client_note_cut_off(void);
  * keeps what they own. */
 void client_use_arrivals(const struct arrivals *arrivals);
 
-/* Before a handle is ready: the process whose CPU times count in the place of the caller's, in
- * equal parts for the threads of each point. */
-void client_use_process(pid_t process);
+/* Before a handle is ready: what gives the CPU times that count in the place of the caller's, in
+ * equal parts for the threads of each point, and the moment that they are of. data is its own. */
+void client_use_cpu(void (*read)(void *data, uint64_t *wall_ns, uint64_t *used_ns), void *data);
 
 /* A moment of the clock: the next planned start of the handle's thread; UINT64_MAX: there is none,
  * or it does not run. */

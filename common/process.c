@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/clock.h"
+
 /* Bytes read of a file of /proc/PID, ended by NUL; 0 if there is nothing. */
 static size_t read_file(pid_t pid, const char *name, char *text, size_t size)
 {
@@ -66,6 +68,16 @@ pid_t process_parent(pid_t pid)
 {
     char text[1024];
     return pid > 0 && read_file(pid, "stat", text, sizeof text) > 0 ? process_stat_parent(text) : 0;
+}
+
+uint64_t process_children_cpu_ns(pid_t pid)
+{
+    char text[1024];
+    if (pid <= 0 || read_file(pid, "stat", text, sizeof text) == 0)
+        return 0;
+    uint64_t ticks =
+        strtoull(stat_field(text, 16), NULL, 10) + strtoull(stat_field(text, 17), NULL, 10);
+    return ticks * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
 const char *process_command(pid_t pid, char *text, size_t size)

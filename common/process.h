@@ -26,6 +26,10 @@ bool process_is_alive(const struct process_identity *identity);
 /* The parent of a process, also of a zombie; 0 where it is gone or not shown to us. */
 pid_t process_parent(pid_t pid);
 
+/* What the children of a process that have ended, and were waited for, have used of CPUs, with
+ * theirs; of those that run, nothing. In ticks of the kernel, 0 if it is gone. */
+uint64_t process_children_cpu_ns(pid_t pid);
+
 /* The command line of a process, words separated by blanks, printable ASCII only, cut to fit; ""
  * if it cannot be read. Returns text. */
 const char *process_command(pid_t pid, char *text, size_t size);

@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/process.h"
 
 /* No real tree is deeper; a PID that is reused while we look could form a cycle. */
@@ -133,6 +135,44 @@ void process_tree_terminate(pid_t root)
 {
     process_tree_signal(root, SIGTERM);
     process_tree_signal(root, SIGCONT);
+}
+
+static uint64_t tree_cpu_ns(pid_t pid, int depth);
+
+static uint64_t children_cpu_ns(pid_t pid, pid_t thread, int depth)
+{
+    char path[64];
+    uint64_t used_ns = 0;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)thread);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return 0;
+    for (int child; fscanf(file, "%d", &child) == 1;)
+        used_ns += tree_cpu_ns(child, depth + 1);
+    fclose(file);
+    return used_ns;
+}
+
+static uint64_t tree_cpu_ns(pid_t pid, int depth)
+{
+    char path[48];
+    clockid_t clock;
+    uint64_t used_ns = process_children_cpu_ns(pid);
+    if (clock_getcpuclockid(pid, &clock) == 0)
+        used_ns += clock_read_ns(clock);
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *directory = depth < DEPTH_MOST ? opendir(path) : NULL;
+    if (!directory)
+        return used_ns;
+    for (pid_t thread; (thread = next_number(directory)) != 0;)
+        used_ns += children_cpu_ns(pid, thread, depth);
+    closedir(directory);
+    return used_ns;
+}
+
+uint64_t process_tree_cpu_ns(pid_t root)
+{
+    return tree_cpu_ns(root, 0);
 }
 
 int process_bind_threads(pid_t pid, const uint64_t *cpus, size_t bytes)

@@ -23,6 +23,11 @@ size_t process_tree_signal(pid_t root, int signal);
  * only after SIGCONT. */
 void process_tree_terminate(pid_t root);
 
+/* What a process and its descendants have used of CPUs, with those that have ended and were waited
+ * for. It reads what belongs to them alone, however many other processes there are; a kernel
+ * without /proc/PID/task/TID/children (CONFIG_PROC_CHILDREN) shows no descendants that run. */
+uint64_t process_tree_cpu_ns(pid_t root);
+
 /* Binds all threads of all descendants of a process, not its own, to CPUs: bit n of the bytes is
  * CPU n, as sched_setaffinity(2) takes them. Those that end meanwhile are no error. Returns 0, or
  * the errno of the first refusal, or of what kept it from listing all processes. */

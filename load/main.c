@@ -106,7 +106,7 @@ static enum status run(struct load *load, int argc, char **argv)
         return status;
     client_use_arrivals(&load->options.arrivals);
     /* The server is what is measured. */
-    client_use_process(load->server.pid);
+    client_use_cpu(server_read_cpu, &load->server);
     return traffic_run(&load->options, &load->server, load->handles, load->count);
 }
 

@@ -16,6 +16,9 @@
 #define STOP_NS (5 * NS_PER_S)
 #define LOOK_NS (10 * NS_PER_MS)
 
+/* Each connection asks for the CPU times at the begin of a window, when all are at work. */
+#define CPU_KEPT_NS (10 * NS_PER_MS)
+
 enum status server_start(const struct load_options *options, struct server *out)
 {
     /* It is measured from outside, even if it could count iterations itself. And it serves points
@@ -43,6 +46,17 @@ enum status server_check(struct server *server)
     if (!server->ended)
         server->ended = waitpid(server->pid, &server->wait_status, WNOHANG) == server->pid;
     return server->ended ? status_set(STATUS_WORKER, "the server has ended") : STATUS_OK;
+}
+
+void server_read_cpu(void *data, uint64_t *wall_ns, uint64_t *used_ns)
+{
+    struct server *server = data;
+    if (clock_now_ns() - server->cpu_read_ns > CPU_KEPT_NS) {
+        server->cpu_ns = process_tree_cpu_ns(server->pid);
+        server->cpu_read_ns = clock_now_ns();
+    }
+    *wall_ns = server->cpu_read_ns;
+    *used_ns = server->cpu_ns;
 }
 
 static void await_end(struct server *server)

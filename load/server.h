@@ -12,7 +12,8 @@
 struct server {
     pid_t pid;
     bool ended;
-    int wait_status; /* then, as from waitpid() */
+    int wait_status;              /* then, as from waitpid() */
+    uint64_t cpu_read_ns, cpu_ns; /* the last reading, at a moment of the clock */
 };
 
 /* It inherits this process's CPUs and its output. STATUS_NOT_FOUND and others as child_spawn(). */
@@ -20,6 +21,10 @@ enum status server_start(const struct load_options *options, struct server *out)
 
 /* STATUS_WORKER if it has ended. */
 enum status server_check(struct server *server);
+
+/* What the server, and all that it has started, have used of CPUs, and when that was: now, or a
+ * moment ago. data is a struct server. Not in the timed path, but beside it. */
+void server_read_cpu(void *data, uint64_t *wall_ns, uint64_t *used_ns);
 
 /* Ends it: SIGTERM to it and to what it has started, time to clean up, SIGKILL. False: it took
  * SIGKILL, after which it may not have ended yet. The supervisor ends what it leaves behind. */

@@ -6,21 +6,14 @@
 #include "common/clock.h"
 #include "common/process_tree.h"
 
-struct cpu_source cpu_source_of(pid_t process, const uint32_t *threads)
-{
-    struct cpu_source source = {.threads = threads};
-    if (clock_getcpuclockid(process, &source.clock) != 0)
-        source.threads = NULL;
-    return source;
-}
-
 void cpu_read(struct cpu_source source, struct cpu_reading *out)
 {
     struct rusage usage;
-    if (source.threads) {
-        uint64_t used_ns = clock_read_ns(source.clock);
+    if (source.read) {
+        uint64_t wall_ns, used_ns;
+        source.read(source.data, &wall_ns, &used_ns);
         *out = (struct cpu_reading){
-            .thread = {.wall_ns = clock_now_ns(), .cpu_ns = used_ns / *source.threads},
+            .thread = {.wall_ns = wall_ns, .cpu_ns = used_ns / *source.threads},
             .process_cpu_ns = used_ns};
         return;
     }
@@ -33,19 +26,25 @@ void cpu_read(struct cpu_source source, struct cpu_reading *out)
     }
 }
 
+/* What processes that end without a word to their parents have used is lost. */
+static uint64_t since(uint64_t begin_ns, uint64_t end_ns)
+{
+    return end_ns > begin_ns ? end_ns - begin_ns : 0;
+}
+
 struct shm_cpu cpu_between(const struct cpu_reading *begin, const struct cpu_reading *end,
                            uint64_t iterations)
 {
     const uint64_t wall_ns = end->thread.wall_ns - begin->thread.wall_ns;
     return (struct shm_cpu){
         .wall_ns = wall_ns,
-        .cpu_ns = end->thread.cpu_ns - begin->thread.cpu_ns,
+        .cpu_ns = since(begin->thread.cpu_ns, end->thread.cpu_ns),
         .delay_ns = end->thread.delay_ns - begin->thread.delay_ns,
         .voluntary = end->voluntary - begin->voluntary,
         .involuntary = end->involuntary - begin->involuntary,
         .iterations = iterations,
         .process_wall_ns = wall_ns,
-        .process_cpu_ns = end->process_cpu_ns - begin->process_cpu_ns,
+        .process_cpu_ns = since(begin->process_cpu_ns, end->process_cpu_ns),
     };
 }
 

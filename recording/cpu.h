@@ -4,9 +4,6 @@
  */
 #pragma once
 
-#include <sys/types.h>
-#include <time.h>
-
 #include "common/clock.h"
 #include "shm/shm.h"
 
@@ -16,16 +13,14 @@ struct cpu_reading {
     uint64_t voluntary, involuntary; /* context switches: to wait, and because others wanted it */
 };
 
-/* Whose CPU times are read: those of the calling thread and its process, or of another process, as
- * if each of its threads had used its part: the calling one only sends it requests. Processes that
- * it starts do not count. */
+/* Whose CPU times are read: those of the calling thread and its process, or others', as if each of
+ * the threads had used its part: the calling one only sends them requests. */
 struct cpu_source {
-    clockid_t clock;         /* of the other process */
-    const uint32_t *threads; /* NULL: the calling thread; else their number, at any time */
+    /* Gives what the others have used, and when that was; NULL: the calling thread. */
+    void (*read)(void *data, uint64_t *wall_ns, uint64_t *used_ns);
+    void *data;
+    const uint32_t *threads; /* their number, at any time */
 };
-
-/* Another process; without a clock of it, the calling thread. */
-struct cpu_source cpu_source_of(pid_t process, const uint32_t *threads);
 
 /* Several system calls: not in the timed path. */
 void cpu_read(struct cpu_source source, struct cpu_reading *out);

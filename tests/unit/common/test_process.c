@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/process.h"
 #include "common/process_tree.h"
 
@@ -187,6 +188,50 @@ static void descendants_are_bound_and_the_root_is_not(void **state)
     end_child(pid);
 }
 
+#define BURN_NS (50 * NS_PER_MS)
+#define TICK_NS (10 * NS_PER_MS)
+
+static pid_t start_burner(bool ends, int ready)
+{
+    pid_t pid = fork();
+    if (pid != 0)
+        return pid;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    while (clock_read_ns(CLOCK_PROCESS_CPUTIME_ID) < BURN_NS)
+        ;
+    if (ends || write(ready, "", 1) != 1)
+        _exit(0);
+    for (;;)
+        pause();
+}
+
+/* A child whose first child has ended and whose second one runs. */
+static void the_cpu_time_of_a_tree_has_what_runs_and_what_has_ended(void **state)
+{
+    (void)state;
+    int ready[2];
+    char byte;
+    if (access("/proc/thread-self/children", R_OK) != 0)
+        skip();
+    assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (waitpid(start_burner(true, -1), NULL, 0) < 0)
+            _exit(1);
+        start_burner(false, ready[1]);
+        for (;;)
+            pause();
+    }
+    close(ready[1]);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    assert_in_range(process_tree_cpu_ns(pid), 2 * BURN_NS - TICK_NS, 100 * BURN_NS);
+    assert_in_range(process_children_cpu_ns(pid), BURN_NS - TICK_NS, 2 * BURN_NS - TICK_NS);
+    end_child(pid);
+    assert_int_equal(process_tree_cpu_ns(pid), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -196,6 +241,7 @@ int main(void)
         cmocka_unit_test(a_name_misleads_nobody),
         cmocka_unit_test(a_command_is_printable_and_fits),
         cmocka_unit_test(descendants_are_bound_and_the_root_is_not),
+        cmocka_unit_test(the_cpu_time_of_a_tree_has_what_runs_and_what_has_ended),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
