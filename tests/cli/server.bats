@@ -364,6 +364,22 @@ PROGRAM
   points 'all(.error | test("its first request, POST http://127.0.0.1:[0-9]+/infer: .*chunk"))' r.jsonl
 }
 
+@test "a server with https is asked for HTTP/1.1 alone" {
+  cat >hello.py <<'END'
+import socket, sys
+
+listener = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+while True:
+    hello = listener.accept()[0].recv(16384)
+    if hello:
+        with open("protocols", "a") as protocols:
+            print(b"\x02h2" in hello, b"\x08http/1.1" in hello, file=protocols)
+END
+  expect 2 "$MPSWEEP" sweep "${SERVER_SMALL[@]}" --timeout $HUNG -l processes:1 \
+    --request 'GET https://127.0.0.1:{port}/' -- python3 hello.py '{port}'
+  [ "$(sort -u protocols)" = "False True" ]
+}
+
 @test "a command without {port} gets a notice before anything starts" {
   expect 0 "$MPSWEEP" sweep --dry-run --server --device emulated "${INFER[@]}" -l processes:2 -- "$SERVER" --port 8000
   grep -qxF 'mpsweep: the command has no {port}, as --request has: its server must take its port from MPSWEEP_PORT' err
