@@ -78,6 +78,14 @@ static bool add_header(struct exchange *exchange, const char *text)
     return headers != NULL;
 }
 
+/* Whether a header asks the server to close the connection behind its answer. */
+static bool asks_to_close(const char *header)
+{
+    static const char name[] = "Connection:";
+    return strncasecmp(header, name, strlen(name)) == 0 &&
+           strcasestr(header + strlen(name), "close") != NULL;
+}
+
 static void set_request(const struct exchange *exchange)
 {
     const struct load_options *options = exchange->options;
@@ -106,6 +114,9 @@ enum status exchange_init(const struct load_options *options, struct exchange *o
     set_usual(out->easy, options->url, (long)(options->timeout_ns / NS_PER_MS));
     set_request(out);
     curl_easy_setopt(out->easy, CURLOPT_HTTPHEADER, out->headers);
+    /* libcurl would send the next request on it, which the server may not have closed yet. */
+    if (options->header && asks_to_close(options->header))
+        curl_easy_setopt(out->easy, CURLOPT_FORBID_REUSE, 1L);
     curl_easy_setopt(out->easy, CURLOPT_WRITEFUNCTION, take_answer);
     curl_easy_setopt(out->easy, CURLOPT_WRITEDATA, out);
     curl_easy_setopt(out->easy, CURLOPT_PREREQFUNCTION, note_sent);

@@ -99,6 +99,33 @@ END
     (.warnings | any(.kind == "bad_answers") and any(.kind == "unanswered")))' r.jsonl
 }
 
+@test "connections that are asked to close have one request each" {
+  cat >once.py <<'END'
+import http.server, sys
+
+class Once(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    served = False
+
+    def do_GET(self):
+        self.send_response(500 if self.served else 200)
+        self.served = True
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"ok")
+        self.close_connection = False
+
+    def log_message(self, *words):
+        pass
+
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Once).serve_forever()
+END
+  INFER=(--request "GET $ADDRESS/")
+  measure 0 -l processes:1 --streams 2 --header 'connection: Close' -- python3 once.py '{port}'
+  points 'all(measured and .requests.errors == 0 and .requests.wrong_answers == 0)' r.jsonl
+}
+
 @test "a server over MPS is proved to be a client" {
   measure 0 -l processes:2 -l processes+mps:2 -- "$SERVER" --port '{port}' --delay-ms 1 --gpu
   points 'length == 2 and all(measured) and (map(select(.mps)) | length == 1
