@@ -258,7 +258,7 @@ static enum status set_key(struct loader *loader, const char *section, const cha
     if (!in_global && !(row->flags & (OPTION_AXIS | OPTION_IN_SECTION)))
         return status_set(STATUS_USAGE, "'%s' holds for the whole sweep: write it into [global]",
                           key);
-    if (loader->seen[row->id] && row->kind != OPTION_KIND_LAYOUT)
+    if (loader->seen[row->id] && !option_adds_up(row))
         return status_set(STATUS_USAGE, "'%s' is given twice in [%s]", key, section);
     loader->seen[row->id] = true;
     struct options *options =

@@ -421,6 +421,20 @@ static enum status check_encoding(const struct option_row *row, const char *text
                       text_displayed(text, shown, sizeof shown), row->name);
 }
 
+/* As a further line of its text. */
+static enum status add_line(struct option_value *value, const char *line)
+{
+    char *before = value->items[0].text;
+    size_t length = strlen(before), bytes = strlen(line) + 1;
+    char *text = realloc(before, length + 1 + bytes);
+    if (!text)
+        return status_set(STATUS_MEMORY, "out of memory");
+    text[length] = '\n';
+    memcpy(text + length + 1, line, bytes);
+    value->items[0].text = text;
+    return STATUS_OK;
+}
+
 enum status options_set(struct options *options, const struct option_row *row, const char *text,
                         int rank)
 {
@@ -436,6 +450,11 @@ enum status options_set(struct options *options, const struct option_row *row, c
     if (row->kind == OPTION_KIND_LAYOUT && value->rank == rank && rank > 0) {
         for (size_t i = 0; i < parsed.count && status == STATUS_OK; i++)
             status = option_value_add(value, &parsed.items[i], parsed.items[i].text);
+        value_clear(&parsed);
+        return status;
+    }
+    if (row->flags & OPTION_LINES && value->rank == rank && value->count > 0) {
+        status = add_line(value, parsed.items[0].text);
         value_clear(&parsed);
         return status;
     }

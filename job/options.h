@@ -162,6 +162,7 @@ enum option_flag {
     OPTION_WHOLE_MIB = 8,   /* of a size: a multiple of 1 MiB; others are of 1 KiB */
     OPTION_IN_SECTION = 32, /* one item, and each section of a job file may have its own */
     OPTION_USUAL = 128,     /* among what a command's help shows of many options */
+    OPTION_LINES = 256,     /* one text; given again, it has a further line */
     OPTION_HOW = 64, /* how well points are measured: a results file goes on as it was begun */
 };
 
@@ -318,6 +319,12 @@ struct option_row {
 
 /* Rows in the order of enum option_id. */
 extern const struct option_row option_table[OPTION_COUNT];
+
+/* Whether a value that is given again adds to the one before, from the same source. */
+static inline bool option_adds_up(const struct option_row *row)
+{
+    return row->kind == OPTION_KIND_LAYOUT || row->flags & OPTION_LINES;
+}
 
 /* What the option's value looks like in help and errors: "N|all", "pinned|pageable". Returns out.
  */

@@ -337,8 +337,10 @@ const struct option_row option_table[OPTION_COUNT] = {
                  .where = PLACE_PROGRAM,
                  .recorded = PLACE_NOWHERE,
                  .label = ""}},
-    {OPTION_HEADER, "header", 0, OPTION_KIND_TEXT, 0, PLAN, NULL, 0, 0, NULL, "LINE", WORK,
-     "With --server, one more line of the request, as in 'Content-Type: application/json'.",
+    {OPTION_HEADER, "header", 0, OPTION_KIND_TEXT, OPTION_LINES, PLAN, NULL, 0, 0, NULL, "LINE",
+     WORK,
+     "With --server, one more line of the request, as in 'Content-Type: application/json';\n"
+     "repeatable.",
      .setting = REQUEST_TEXT(header)},
     {OPTION_BODY, "body", 0, OPTION_KIND_TEXT, 0, PLAN, NULL, 0, 0, NULL, "FILE", WORK,
      "With --server, what the request sends: a file of up to 16 MiB.",

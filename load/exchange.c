@@ -86,6 +86,23 @@ static bool asks_to_close(const char *header)
            strcasestr(header + strlen(name), "close") != NULL;
 }
 
+/* Each line of the option. */
+static bool add_headers(struct exchange *exchange)
+{
+    const char *text = exchange->options->header;
+    char *lines = text ? strdup(text) : NULL, *rest = lines;
+    bool added = !text || lines;
+    while (added && rest) {
+        const char *line = strsep(&rest, "\n");
+        added = add_header(exchange, line);
+        /* libcurl would send the next request on it, which the server may not have closed yet. */
+        if (asks_to_close(line))
+            curl_easy_setopt(exchange->easy, CURLOPT_FORBID_REUSE, 1L);
+    }
+    free(lines);
+    return added;
+}
+
 static void set_request(const struct exchange *exchange)
 {
     const struct load_options *options = exchange->options;
@@ -109,14 +126,11 @@ enum status exchange_init(const struct load_options *options, struct exchange *o
         out->seam = malloc(2 * strlen(options->expected_text));
     /* A body goes at once, whatever its length. */
     if (!out->easy || (options->expected_text && !out->seam) || !add_header(out, "Expect:") ||
-        (options->header && !add_header(out, options->header)))
+        !add_headers(out))
         return status_set(STATUS_MEMORY, "out of memory for a connection");
     set_usual(out->easy, options->url, (long)(options->timeout_ns / NS_PER_MS));
     set_request(out);
     curl_easy_setopt(out->easy, CURLOPT_HTTPHEADER, out->headers);
-    /* libcurl would send the next request on it, which the server may not have closed yet. */
-    if (options->header && asks_to_close(options->header))
-        curl_easy_setopt(out->easy, CURLOPT_FORBID_REUSE, 1L);
     curl_easy_setopt(out->easy, CURLOPT_WRITEFUNCTION, take_answer);
     curl_easy_setopt(out->easy, CURLOPT_WRITEDATA, out);
     curl_easy_setopt(out->easy, CURLOPT_PREREQFUNCTION, note_sent);

@@ -15,7 +15,7 @@ struct load_options {
                             connections */
     const char *method; /* of the request, as "POST" */
     const char *url;
-    const char *header; /* one more line of it, as "Content-Type: application/json"; or NULL */
+    const char *header; /* more lines of it, as "Content-Type: application/json"; or NULL */
     char *body;         /* NULL: none; owned */
     size_t body_bytes;
     long expected_status;      /* 0: any of 200 to 299 */

@@ -107,8 +107,8 @@ static enum status take_option(struct call *call, int argc, char **argv, int *at
             return status_set(STATUS_USAGE, "%s needs a value: %s; '%s' is an option", word,
                               option_value_form(row, form, sizeof form), text);
     }
-    /* Which of two values was meant? Only layouts add up. */
-    for (size_t i = 0; i < call->given_count && row->kind != OPTION_KIND_LAYOUT; i++)
+    /* Which of two values was meant? */
+    for (size_t i = 0; i < call->given_count && !option_adds_up(row); i++)
         if (call->given[i].row == row)
             return status_set(STATUS_USAGE, "--%s is given twice", row->name);
     call->given[call->given_count++] = (struct given_option){row, text};

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "common/paths.h"
+#include "common/text.h"
 #include "job/arrivals.h"
 #include "job/options.h"
 #include "job/work.h"
@@ -54,14 +55,25 @@ static bool is_request(const char *text)
 }
 
 /* "Name: value": libcurl drops other lines, or changes them. */
+static bool is_header_line(const char *line, size_t length)
+{
+    size_t name = strspn(line, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                               "!#$%&'*+-.^_`|~");
+    if (name == 0 || line[name] != ':')
+        return false;
+    const char *value = line + name + 1, *end = line + length;
+    for (const char *at = value; at < end; at++)
+        if (((unsigned char)*at < ' ' && *at != '\t') || *at == 0x7f)
+            return false;
+    return value + strspn(value, " \t") < end;
+}
+
 static bool is_header(const char *text)
 {
-    size_t name = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-                               "!#$%&'*+-.^_`|~");
-    if (name == 0 || text[name] != ':')
-        return false;
-    const char *value = text + name + 1;
-    return value[strspn(value, " \t")] != '\0';
+    for (const char *end; *(end = text + strcspn(text, "\n")); text = end + 1)
+        if (!is_header_line(text, (size_t)(end - text)))
+            return false;
+    return is_header_line(text, strlen(text));
 }
 
 /* Without --server none of it makes sense. */
@@ -82,6 +94,7 @@ static enum status check_none(const struct point_requests *requests)
 
 static enum status check_texts(const struct point_requests *requests)
 {
+    char shown[128];
     if (!requests->request)
         return status_set(STATUS_USAGE, "--server needs a --request, as in 'POST "
                                         "http://127.0.0.1:{port}/infer'");
@@ -99,7 +112,7 @@ static enum status check_texts(const struct point_requests *requests)
         return status_set(STATUS_USAGE,
                           "'%s' is not a value of header: it takes NAME: VALUE, as in "
                           "'Content-Type: application/json'",
-                          requests->header);
+                          text_displayed(requests->header, shown, sizeof shown));
     enum status status = placeholders_check(requests->request);
     return status == STATUS_OK && requests->ready ? placeholders_check(requests->ready) : status;
 }

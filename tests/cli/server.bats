@@ -66,6 +66,40 @@ serves_a_rate() {
   measure 0 -l processes:1 --expect 200 -- "$SERVER" --port '{port}' --wants ''
 }
 
+@test "several headers, and a body's type" {
+  cat >headers.py <<'END'
+import http.server, sys
+
+class Headers(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        text = "|".join(self.headers.get(name, "") for name in ("Content-Type", "X-One", "X-Two"))
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+    def log_message(self, *words):
+        pass
+
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Headers).serve_forever()
+END
+  INFER=(--request "POST $ADDRESS/")
+  echo x >body
+  measure 0 -l processes:1 --body body --expect 'application/x-www-form-urlencoded|1 a|' --header 'X-One: 1 a' \
+    -- python3 headers.py '{port}'
+  measure 0 -l processes:1 --body body --expect 'a/b|1 a|two' --header 'Content-Type: a/b' --header 'X-One: 1 a' \
+    --header 'x-two: two' -- python3 headers.py '{port}'
+  # From a job file, and other lines are another plan.
+  printf '[global]\nheader = X-One: 1\nheader = X-Two: 2\n[a]\nlayout = processes:1\n' >headers.job
+  measure 0 headers.job --body body --expect 'urlencoded|1|2' -- python3 headers.py '{port}'
+  refused 'another plan' "$MPSWEEP" sweep "${SERVER_SMALL[@]}" "${INFER[@]}" --resume -o r.jsonl -l processes:1 \
+    --body body --expect 'urlencoded|1|2' --header 'X-One: 1' -- python3 headers.py '{port}'
+}
+
 @test "a server that serves one connection at a time" {
   cat >single.py <<'END'
 import http.server, sys
@@ -470,8 +504,9 @@ END
   refused "^mpsweep: 'http://127.0.0.1:8000/health' asks one port, but the command has \{port\}, one for each server: write \{port\} in --ready, too" \
     "${sweep[@]}" --server --ready http://127.0.0.1:8000/health --request "GET $ADDRESS/infer" "${run[@]}"
   local header
-  for header in 'Authorization Bearer abc' 'Two Words: x' ': x' 'Empty: ' 'Empty;'; do
-    refused "^mpsweep: '$header' is not a value of header: it takes NAME: VALUE" \
+  for header in 'Authorization Bearer abc' 'Two Words: x' ': x' 'Empty: ' 'Empty;' $'A: b\r' $'A: b\rC: d' \
+    $'A: b\nC' $'A: b\n' $'A: \x01' $'A: b\x7f'; do
+    refused "^mpsweep: '${header//[[:cntrl:]]/.}' is not a value of header: it takes NAME: VALUE" \
       "${sweep[@]}" --server "${INFER[@]}" --header "$header" "${run[@]}"
   done
   truncate -s 17M large
