@@ -19,14 +19,16 @@ static enum status add(struct arrivals *arrivals, size_t *room, double seconds)
     return STATUS_OK;
 }
 
-static enum status take_line(const char *path, char *line, unsigned number,
+static enum status take_line(const char *path, char *line, size_t length, unsigned number,
                              struct arrivals *arrivals, size_t *room)
 {
     char *end;
-    line[strcspn(line, "\r\n")] = '\0';
+    while (length > 0 && (line[length - 1] == '\r' || line[length - 1] == '\n'))
+        length--;
+    line[length] = '\0';
     double seconds = strtod(line, &end);
     double last = arrivals->count > 0 ? arrivals->at[arrivals->count - 1] : -INFINITY;
-    if (end == line || *end || !isfinite(seconds))
+    if (end == line || end != line + length || !isfinite(seconds))
         return status_set(STATUS_USAGE, "%s:%u: '%.40s' is not a number of seconds", path, number,
                           line);
     if (seconds < last)
@@ -43,6 +45,8 @@ static enum status scale(const char *path, struct arrivals *arrivals)
     size_t count = arrivals->count;
     double first = count > 0 ? arrivals->at[0] : 0.0;
     double span = count > 0 ? arrivals->at[count - 1] - first : 0.0;
+    if (!isfinite(span))
+        return status_set(STATUS_USAGE, "%s has arrivals too far from each other", path);
     if (!(span > 0.0))
         return status_set(STATUS_USAGE, "%s has no two arrivals at different times", path);
     for (size_t i = 0; i < count; i++)
@@ -52,16 +56,19 @@ static enum status scale(const char *path, struct arrivals *arrivals)
 
 enum status arrivals_read(const char *path, struct arrivals *out)
 {
-    char line[128];
-    size_t room = 0;
+    char *line = NULL;
+    size_t bytes = 0, room = 0;
+    ssize_t length;
     enum status status = STATUS_OK;
     struct arrivals arrivals = {0};
     FILE *file = fopen(path, "re");
     if (!file)
         return status_set(STATUS_USAGE, "cannot read the arrivals '%s': %s", path, strerror(errno));
-    for (unsigned number = 1; status == STATUS_OK && fgets(line, sizeof line, file); number++)
-        status = take_line(path, line, number, &arrivals, &room);
-    if (status == STATUS_OK && ferror(file))
+    for (unsigned number = 1; status == STATUS_OK && (length = getline(&line, &bytes, file)) > 0;
+         number++)
+        status = take_line(path, line, (size_t)length, number, &arrivals, &room);
+    free(line);
+    if (status == STATUS_OK && !feof(file))
         status = status_set(STATUS_SYSTEM, "cannot read the arrivals '%s'", path);
     if (status == STATUS_OK)
         status = scale(path, &arrivals);

@@ -189,6 +189,9 @@ static enum status check_arrivals(const struct options *options,
         return status_set(STATUS_USAGE, "--arrival trace needs --server and --arrivals FILE");
     if (!traced && requests->arrivals)
         return status_set(STATUS_USAGE, "--arrivals needs --arrival trace, and a --rate");
+    if (traced && !options_is_given(options, OPTION_RATE))
+        return status_set(STATUS_USAGE, "--arrival trace needs a --rate: without, the next request "
+                                        "goes out when the last one has its answer");
     enum status status = traced ? check_regular("arrivals", requests->arrivals, &file) : STATUS_OK;
     if (status == STATUS_OK && traced)
         status = arrivals_read(requests->arrivals, &arrivals);

@@ -277,6 +277,8 @@ END
   refused 'arrivals needs --arrival trace' "$MPSWEEP" sweep "${SERVER_SMALL[@]}" "${INFER[@]}" -l processes:1 --rate 40 \
     --arrivals burst -- "$SERVER"
   refused 'arrival trace needs' "$MPSWEEP" sweep -l threads:1 --rate 40 --arrival trace
+  refused '^mpsweep: --arrival trace needs a --rate: ' "$MPSWEEP" sweep "${SERVER_SMALL[@]}" "${INFER[@]}" \
+    -l processes:1 --arrival trace --arrivals burst -- "$SERVER" --port '{port}'
 }
 
 @test "many connections hide no rate that a server cannot serve" {
