@@ -252,15 +252,15 @@ static void describe_unready(const struct load_options *options, CURLcode code, 
         snprintf(text, 128, "%s", curl_easy_strerror(code));
 }
 
-bool exchange_is_ready(const struct load_options *options, bool (*goes_on)(void *data), void *data,
-                       char text[128])
+enum exchange_readiness exchange_is_ready(const struct load_options *options,
+                                          bool (*goes_on)(void *data), void *data, char text[128])
 {
     struct patience patience = {goes_on, data};
     CURL *easy = curl_easy_init();
     long status = 0;
     text[0] = '\0';
     if (!easy)
-        return false;
+        return EXCHANGE_NOT_YET;
     set_usual(easy, options->ready ? options->ready : options->url,
               options->ready ? READY_S * 1000 : CONNECT_MS);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, drop_answer);
@@ -275,5 +275,7 @@ bool exchange_is_ready(const struct load_options *options, bool (*goes_on)(void 
     bool good = code == CURLE_OK && (!options->ready || (status >= 200 && status <= 299));
     if (!good)
         describe_unready(options, code, status, text);
-    return good;
+    if (code == CURLE_PEER_FAILED_VERIFICATION)
+        return EXCHANGE_NEVER;
+    return good ? EXCHANGE_READY : EXCHANGE_NOT_YET;
 }

@@ -41,9 +41,16 @@ enum exchange_result {
 /* Judges an answer by curl's result; text (128 bytes) gets the reason of a bad one. */
 enum exchange_result exchange_judge(const struct exchange *exchange, CURLcode code, char text[128]);
 
+enum exchange_readiness {
+    EXCHANGE_READY,
+    EXCHANGE_NOT_YET,
+    EXCHANGE_NEVER, /* its certificate is not trusted */
+};
+
 /* Asks a server once, and waits for it: whether a GET of options->ready has an answer of 200 to
  * 299; without that URL, whether it takes connections. goes_on(data), which is asked each second at
- * least, ends the wait with false. text (128 bytes) gets what is wrong with an answer that is not
- * as it should be or does not come in time, or with its connection; "" while there is none. */
-bool exchange_is_ready(const struct load_options *options, bool (*goes_on)(void *data), void *data,
-                       char text[128]);
+ * least, ends the wait: EXCHANGE_NOT_YET. text (128 bytes) gets what is wrong with an answer that
+ * is not as it should be or does not come in time, or with its connection; "" while there is none.
+ */
+enum exchange_readiness exchange_is_ready(const struct load_options *options,
+                                          bool (*goes_on)(void *data), void *data, char text[128]);

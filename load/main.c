@@ -63,12 +63,12 @@ static enum status check_address(struct load *load)
     struct load_options connects = load->options;
     char text[128];
     connects.ready = NULL;
-    bool taken = exchange_is_ready(&connects, waits_on, load, text);
-    while (taken && clock_now_ns() < until_ns) {
+    enum exchange_readiness taken = exchange_is_ready(&connects, waits_on, load, text);
+    while (taken != EXCHANGE_NOT_YET && clock_now_ns() < until_ns) {
         clock_sleep_until(clock_now_ns() + LOOK_NS);
         taken = exchange_is_ready(&connects, waits_on, load, text);
     }
-    if (!taken)
+    if (taken == EXCHANGE_NOT_YET)
         return STATUS_OK;
     return status_set(STATUS_WORKER,
                       "%.120s takes connections before its server is started: end what listens "
@@ -82,8 +82,14 @@ static enum status await_server(struct load *load)
     enum status status = STATUS_OK;
     char text[128];
     while (status == STATUS_OK && !mpsweep_stop_requested(load->handles[0])) {
-        if (exchange_is_ready(&load->options, waits_on, load, text))
+        enum exchange_readiness ready = exchange_is_ready(&load->options, waits_on, load, text);
+        if (ready == EXCHANGE_READY)
             return STATUS_OK;
+        if (ready == EXCHANGE_NEVER)
+            return status_set(STATUS_WORKER,
+                              "%.100s: %.100s: add the authority that signed it to those of the "
+                              "system, or give a URL with http://",
+                              load->options.ready ? load->options.ready : load->options.url, text);
         client_note_unready(text);
         clock_sleep_until(clock_now_ns() + LOOK_NS);
         status = server_check(&load->server);

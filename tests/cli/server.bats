@@ -443,6 +443,25 @@ END
   [ "$(sort -u protocols)" = "False True" ]
 }
 
+@test "a server whose certificate is not trusted fails at once" {
+  command -v openssl >/dev/null || skip "there is no openssl"
+  openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -subj /CN=127.0.0.1 \
+    -addext subjectAltName=IP:127.0.0.1 2>/dev/null
+  cat >tls.py <<'END'
+import http.server, ssl, sys
+
+server = http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), http.server.BaseHTTPRequestHandler)
+context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+context.load_cert_chain("cert.pem", "key.pem")
+server.socket = context.wrap_socket(server.socket, server_side=True)
+server.serve_forever()
+END
+  INFER=(--request 'GET https://127.0.0.1:{port}/')
+  measure 2 --timeout 600 -l processes:1 -- python3 tls.py '{port}'
+  points 'all(.status == "failed" and (.error |
+    test("https://127.0.0.1:[0-9]+/: .*certificate.*: add the authority that signed it")))' r.jsonl
+}
+
 @test "a command without {port} gets a notice before anything starts" {
   expect 0 "$MPSWEEP" sweep --dry-run --server --device emulated "${INFER[@]}" -l processes:2 -- "$SERVER" --port 8000
   grep -qxF 'mpsweep: the command has no {port}, as --request has: its server must take its port from MPSWEEP_PORT' err
