@@ -39,52 +39,57 @@ struct callbacks {
 };
 
 static struct tick tick;
-/* Ranges that the thread is in, and which of them counts; 0: none does. */
-static _Thread_local int depth, counted;
+static _Thread_local struct {
+    int depth;          /* ranges that the thread is in */
+    int counted;        /* the one that counts, and those within it, of its domain; 0: none does */
+    const void *domain; /* whose range counts: each has ranges of its own; NULL: that of no name */
+} ranges;
 
-static int push(const char *name)
+static int push_in(const void *domain, const char *name)
 {
-    depth++;
-    if (counted || !name || strcmp(name, tick.name) != 0)
-        return depth - 1;
-    struct watcher *watcher = watcher_of_thread();
-    if (!watcher)
-        return depth - 1;
-    counted = depth;
-    watcher_push(watcher);
-    return depth - 1;
-}
-
-static int pop(void)
-{
-    if (depth == 0)
-        return -1;
-    if (depth == counted) {
-        struct watcher *watcher = watcher_of_thread();
-        counted = 0;
-        if (watcher)
-            watcher_pop(watcher);
+    struct watcher *watcher;
+    ranges.depth++;
+    if (ranges.counted) {
+        ranges.counted += ranges.domain == domain;
+    } else if (name && strcmp(name, tick.name) == 0 && (watcher = watcher_of_thread())) {
+        ranges.counted = 1;
+        ranges.domain = domain;
+        watcher_push(watcher);
     }
-    return --depth;
-}
-
-static int push_attributes(const struct attributes *attributes)
-{
-    bool text = attributes->message_type == MESSAGE_ASCII ||
-                attributes->message_type == MESSAGE_REGISTERED;
-    return push(text ? attributes->message : NULL);
-}
-
-static int push_of_domain(void *domain, const struct attributes *attributes)
-{
-    (void)domain;
-    return push_attributes(attributes);
+    return ranges.depth - 1;
 }
 
 static int pop_of_domain(void *domain)
 {
-    (void)domain;
-    return pop();
+    struct watcher *watcher;
+    if (ranges.depth == 0)
+        return -1;
+    if (ranges.counted && ranges.domain == domain && --ranges.counted == 0 &&
+        (watcher = watcher_of_thread()))
+        watcher_pop(watcher);
+    return --ranges.depth;
+}
+
+static int push_of_domain(void *domain, const struct attributes *attributes)
+{
+    bool text = attributes->message_type == MESSAGE_ASCII ||
+                attributes->message_type == MESSAGE_REGISTERED;
+    return push_in(domain, text ? attributes->message : NULL);
+}
+
+static int push(const char *name)
+{
+    return push_in(NULL, name);
+}
+
+static int push_attributes(const struct attributes *attributes)
+{
+    return push_of_domain(NULL, attributes);
+}
+
+static int pop(void)
+{
+    return pop_of_domain(NULL);
 }
 
 /* Stands for the text from then on, and is never given back. */

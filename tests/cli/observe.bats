@@ -167,6 +167,9 @@ END
 @test "ranges of NVTX" {
   observe 0 -l threads:1 --tick nvtx:answer -- "$UNAWARE" --steps 3 --range answer
   takes "NVTX range 'answer'"
+  # It does not end with a range of another domain, which ends before there was any work.
+  observe 0 -l threads:1 --tick nvtx:answer -- "$UNAWARE" --steps 3 --kernels 60 --range answer
+  points 'all(measured and .latency_us.p50 > 30)' r.jsonl
   points 'all(.warnings | map(select(.kind == "iterations")) | length == 0)' r.jsonl
   observe 2 -l threads:1 --tick nvtx:answer --timeout 4 -- "$UNAWARE" --range other
   points 'all(.error | test("had no iterations by --tick nvtx:answer within .* s: give another --tick"))' r.jsonl

@@ -5,7 +5,8 @@
  *           [--lookup symbol|proc|linked] [--graph] [--weights N] [--range NAME] [--forks N] [--helped]
  *           [--mode MODE]
  * It finds the driver by dlsym(), by cuGetProcAddress(), or among what it is linked with, as with
- * LD_PRELOAD. With a name an iteration is an NVTX range: of NVTX the program has the few functions that it needs.
+ * LD_PRELOAD. With a name an iteration is an NVTX range, in which one of another domain ends that
+ * began before it: of NVTX the program has the few functions that it needs.
  * An iteration copies in, waits --steps times for --kernels launches each, and copies out; a
  * millisecond later the next begins, so that few CPUs serve many such programs. Where it never waits
  * it copies nothing out, and looks once whether the GPU is done, as an allocator does. A thread that
@@ -263,24 +264,30 @@ static void await_by_other(struct worker *worker)
 
 /* -- NVTX: the tables that its header makes, with numbers as there ------------------------------ */
 
-enum { TABLE_OF_CALLBACKS = 1, MODULE_CORE = 1, RANGE_PUSH = 9, RANGE_POP = 11, CORE_FUNCTIONS = 16 };
+enum { TABLE_OF_CALLBACKS = 1, MODULE_CORE = 1, MODULE_CORE2 = 5, FUNCTIONS = 16 };
+enum { RANGE_PUSH = 9, RANGE_POP = 11, DOMAIN_PUSH = 4, DOMAIN_POP = 5 };
+struct attributes {
+    char unused[64];
+};
 typedef void (*function_pointer)(void);
 static int (*range_push)(const char *);
 static int (*range_pop)(void);
+static int (*domain_push)(void *, const struct attributes *);
+static int (*domain_pop)(void *);
 
 static int get_module(int module, function_pointer ***table, unsigned *count)
 {
     static function_pointer unused;
-    static function_pointer *core[CORE_FUNCTIONS];
-    if (module != MODULE_CORE)
-        return 0;
-    for (int i = 0; i < CORE_FUNCTIONS; i++)
-        core[i] = &unused;
+    static function_pointer *core[FUNCTIONS], *core2[FUNCTIONS];
+    for (int i = 0; i < FUNCTIONS; i++)
+        core[i] = core2[i] = &unused;
     core[RANGE_PUSH] = (function_pointer *)&range_push;
     core[RANGE_POP] = (function_pointer *)&range_pop;
-    *table = core;
-    *count = CORE_FUNCTIONS;
-    return 1;
+    core2[DOMAIN_PUSH] = (function_pointer *)&domain_push;
+    core2[DOMAIN_POP] = (function_pointer *)&domain_pop;
+    *table = module == MODULE_CORE ? core : core2;
+    *count = FUNCTIONS;
+    return module == MODULE_CORE || module == MODULE_CORE2;
 }
 
 static const void *get_export_table(unsigned number)
@@ -405,8 +412,12 @@ static void *serve(void *argument)
             nap();
             continue;
         }
+        if (domain_push)
+            domain_push(worker, &(struct attributes){{0}});
         if (range_push)
             range_push(plan.range);
+        if (domain_pop)
+            domain_pop(worker);
         iterate(worker);
         if (range_pop)
             range_pop();
