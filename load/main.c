@@ -104,7 +104,7 @@ static enum status run(struct load *load, int argc, char **argv)
         status = open_handles(load);
     if (status == STATUS_OK)
         status = check_address(load);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK && !mpsweep_stop_requested(load->handles[0]))
         status = server_start(&load->options, &load->server);
     if (status == STATUS_OK)
         status = await_server(load);
