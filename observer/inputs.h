@@ -19,7 +19,7 @@ struct input {
     uint64_t bytes, work;
 };
 
-/* Work that may repeat after so many inputs: */
+/* Work that may repeat after as many inputs as the turn is long: */
 struct input_turn {
     unsigned alike; /* inputs like those a turn before */
     uint64_t usual; /* work of most turns, if it is that of more than half */

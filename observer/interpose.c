@@ -298,7 +298,9 @@ static cuda_result take(cuda_result result, enum call_kind kind, const void *ker
 #define DEFINE(number, symbol, kind, parameters, arguments, kernel, bytes)                         \
     cuda_result symbol parameters                                                                  \
     {                                                                                              \
-        return take(CALL(number, parameters, arguments), kind, kernel, bytes);                     \
+        /* It may be the first one, which decides whether kinds are looked at. */                  \
+        cuda_result result = CALL(number, parameters, arguments);                                  \
+        return take(result, kind, kernel, bytes);                                                  \
     }
 #define DEFINE_TWICE(name, added, thread, ...)                                                     \
     DEFINE(PLAIN_##name, name##added, __VA_ARGS__)                                                 \

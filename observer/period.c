@@ -13,7 +13,7 @@
 #define ALIKE 0.95
 /* The durations of the last iterations are at most this share apart once a program is warm. */
 #define STEADY 0.3
-/* Marks with as many launches as each other, and at least so many, are the same work
+/* Marks with as many launches as each other, and at least this many, are the same work
  * (test_inputs_of_several_sizes_in_turn). */
 #define SAME_LAUNCHES 4
 /* A program that never gets that steady counts after this many iterations. */

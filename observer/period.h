@@ -44,7 +44,7 @@ enum period_state {
     PERIOD_UNKNOWN,  /* no period yet */
     PERIOD_WITHIN,   /* of an iteration */
     PERIOD_BOUNDARY, /* this mark ends an iteration */
-    PERIOD_LOST,     /* what was the period is no longer: it begins anew, as PERIOD_UNKNOWN */
+    PERIOD_LOST,     /* the period no longer holds: the search for one begins anew */
 };
 
 /* Where nothing repeats for long, as with requests of different lengths, iterations vary: one ends

@@ -17,12 +17,11 @@ bool report_is_iteration(void)
     return atomic_load(&record()->state) == SHM_OBSERVED_ITERATION;
 }
 
-void report_state(enum shm_observed state, const char *text)
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void set_state(struct shm_observer *out, enum shm_observed state, const char *text)
 {
-    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-    struct shm_observer *out = record();
     bool found = state == SHM_OBSERVED_ITERATION || state == SHM_OBSERVED_NOTHING;
-    pthread_mutex_lock(&mutex);
     uint32_t before = atomic_load(&out->state);
     if (found || before != SHM_OBSERVED_ITERATION) {
         shm_text_publish(&out->words, text);
@@ -33,6 +32,12 @@ void report_state(enum shm_observed state, const char *text)
         else
             atomic_compare_exchange_strong(&out->state, &before, (uint32_t)state);
     }
+}
+
+void report_state(enum shm_observed state, const char *text)
+{
+    pthread_mutex_lock(&mutex);
+    set_state(record(), state, text);
     pthread_mutex_unlock(&mutex);
 }
 
@@ -86,9 +91,11 @@ void report_iteration(const struct period *period, const struct tick *tick, enum
     if (period_is_mean(period))
         text_append(&text, " on average");
     struct shm_observer *out = record();
+    pthread_mutex_lock(&mutex);
     out->calls = mark_calls(&iteration) + period->length;
     out->match = tick->kind == TICK_NVTX ? 1 : period_alike(period);
-    report_state(SHM_OBSERVED_ITERATION, line);
+    set_state(out, SHM_OBSERVED_ITERATION, line);
+    pthread_mutex_unlock(&mutex);
 }
 
 void report_thread(void)

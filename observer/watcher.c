@@ -68,7 +68,7 @@ struct watcher {
     uint64_t calls[CALL_KINDS];
     uint64_t made_at;   /* how many graphs were launched when one was last made */
     uint64_t loaded_at; /* how many launches there had been when code was last loaded */
-    bool loaded;        /* what it mostly needs */
+    bool has_code;      /* code that is loaded from now on belongs to iterations */
     struct inputs inputs;
     unsigned era;  /* how often something else has come to stand for waits */
     bool parted;   /* inputs stand for waits, though there are some: each begins the same work */
@@ -404,7 +404,7 @@ static bool has_work(const struct watcher *watcher, const struct mark *since)
            clock_now_ns() > watcher->begun_ns + COPIES_ALONE_NS;
 }
 
-static bool is_mark(struct watcher *watcher, const struct call *call)
+static bool take_for_mark(struct watcher *watcher, const struct call *call)
 {
     switch (watchers.tick.kind) {
     case TICK_GRAPH:
@@ -454,20 +454,20 @@ static void look_for_waits(struct watcher *watcher, enum call_kind kind)
 }
 
 /* Whether a load of code is one of many. */
-static bool is_loading(struct watcher *watcher)
+static bool note_load(struct watcher *watcher)
 {
     uint64_t launches = launches_of(watcher);
-    watcher->loaded |= launches > watcher->loaded_at + LOADED_APART;
+    watcher->has_code |= launches > watcher->loaded_at + LOADED_APART;
     watcher->loaded_at = launches;
-    return !watcher->loaded;
+    return !watcher->has_code;
 }
 
 /* Whether the program is not warm yet: it loads code, makes one graph after the other, or has
  * launched nothing before; or an earlier process has shown that it is cold for that long. */
-static bool gets_ready(struct watcher *watcher, enum call_kind kind)
+static bool note_preparation(struct watcher *watcher, enum call_kind kind)
 {
     bool launches = kind == CALL_LAUNCH || kind == CALL_GRAPH;
-    bool prepares = kind == CALL_LOAD && is_loading(watcher);
+    bool prepares = kind == CALL_LOAD && note_load(watcher);
     if (kind == CALL_MAKE) {
         prepares = watcher->calls[CALL_GRAPH] == watcher->made_at;
         watcher->made_at = watcher->calls[CALL_GRAPH];
@@ -486,7 +486,7 @@ static void count(struct watcher *watcher, const struct call *call)
         watcher->begun_ns = watcher->wait_ns = clock_now_ns();
     if (watchers.tick.kind == TICK_AUTO)
         look_for_waits(watcher, kind);
-    if (!watcher->period.length && gets_ready(watcher, kind)) {
+    if (!watcher->period.length && note_preparation(watcher, kind)) {
         begin_anew(watcher);
         *since = (struct mark){0};
     }
@@ -527,7 +527,7 @@ void watcher_take(struct watcher *watcher, const struct call *call)
     pthread_mutex_lock(&watcher->mutex);
     if (!watcher->over_ns) {
         count(watcher, call);
-        if (is_mark(watcher, call))
+        if (take_for_mark(watcher, call))
             add_mark(watcher, call->what);
     }
     uint64_t over_ns = watcher->over_ns;
