@@ -25,7 +25,7 @@ dist_results_DATA = \
     docs/results/h200-streams-pageable.jsonl docs/results/h200-rounds.jsonl docs/results/h200-mixed.jsonl \
     docs/results/h200-bench.txt docs/results/h200-check-gpu.txt \
     docs/results/h200-check-gpu-2.txt docs/results/h200-check-gpu-3.txt \
-    docs/results/h200-rooms.txt docs/results/h200-strikes.txt \
+    docs/results/iterations.txt docs/results/h200-rooms.txt docs/results/h200-strikes.txt \
     docs/results/h200-limits.json docs/results/h200-shares.jsonl \
     docs/results/h200-explain.jsonl docs/results/h200-ceilings.svg \
     docs/results/h200-question-b.jsonl docs/results/h200-launch.svg docs/results/h200-phases.svg \

@@ -14,6 +14,13 @@ tests_bench_tune_kinds_SOURCES = tests/bench/tune_kinds.c $(tune_machines)
 EXTRA_PROGRAMS += tests/bench/regret
 CLEANFILES += tests/bench/regret$(EXEEXT)
 tests_bench_regret_SOURCES = tests/bench/regret.c tests/bench/recorded.c tests/bench/recorded.h $(tune_machines)
+# How often the observer finds the iterations of programs that are drawn at random.
+EXTRA_PROGRAMS += tests/accuracy/iterations
+CLEANFILES += tests/accuracy/iterations$(EXEEXT)
+tests_accuracy_iterations_SOURCES = \
+    tests/accuracy/iterations.c observer/inputs.c observer/report.c observer/watcher.c \
+    $(period_sources)
+tests_accuracy_iterations_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime
 # A million lines of results.
 EXTRA_PROGRAMS += tests/bench/make_results
 CLEANFILES += tests/bench/make_results$(EXEEXT)
