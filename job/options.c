@@ -454,7 +454,7 @@ enum status options_set(struct options *options, const struct option_row *row, c
         return status;
     }
     if (row->flags & OPTION_LINES && value->rank == rank && value->count > 0) {
-        status = add_line(value, parsed.items[0].text);
+        status = add_line(value, text);
         value_clear(&parsed);
         return status;
     }
