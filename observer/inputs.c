@@ -7,6 +7,8 @@
 #define SEEN 16
 #define ALIKE 0.9
 #define NEARLY 0.02
+/* Of the first ones this many may be odd. */
+#define FIRST_ODD 4
 
 /* This share may differ, of inputs and their work; and all work may be as much more than the usual
  * for each, or less, down to a half, where some inputs have less, as those of an evaluation. */
@@ -67,12 +69,15 @@ static unsigned find_turn(const struct inputs *inputs)
     return best < ALIKE ? 0 : length;
 }
 
-bool inputs_part(const struct inputs *inputs, const struct mark *iteration)
+bool inputs_part(const struct inputs *inputs, const struct mark *iteration, bool answers)
 {
     unsigned length = find_turn(inputs);
     if (length == 0)
         return false;
-    double turns = (double)iteration->copies_in * inputs->count / inputs->copies / length;
+    double each = (double)iteration->copies_in * inputs->count / inputs->copies;
+    double unlike = inputs->count - length - inputs->turns[length].alike, turns = each / length;
+    if (answers && unlike > FIRST_ODD + inputs->count / each / 2)
+        return false;
     double usual = turns * (double)inputs->turns[length].usual;
     double work = iteration->launches + iteration->graphs;
     return turns >= FEWEST - 0.5 && work >= LEAST_WORK * usual &&

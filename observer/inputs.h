@@ -37,6 +37,6 @@ struct inputs {
 /* A copy to the GPU, and all launches until then. */
 void inputs_add(struct inputs *inputs, uint64_t bytes, uint64_t launches);
 
-/* Whether an iteration that was found, and answers nothing, has several turns of inputs with the
- * same work each. */
-bool inputs_part(const struct inputs *inputs, const struct mark *iteration);
+/* Whether an iteration that was found has several turns of inputs with the same work each; if it
+ * has a result of more than a few numbers, turns that each iteration interrupts are parts of it. */
+bool inputs_part(const struct inputs *inputs, const struct mark *iteration, bool answers);

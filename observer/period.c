@@ -144,6 +144,11 @@ bool period_answers(const struct period *period)
     return 2 * answers * period->length >= known;
 }
 
+static bool has_same_launches(const struct mark *a, const struct mark *b)
+{
+    return a->launches == b->launches && a->graphs == b->graphs;
+}
+
 /* Whether one of the last marks, but for some, has that. */
 static bool has_one(const struct period *period, unsigned marks, unsigned but,
                     bool (*has)(const struct mark *mark))
@@ -198,6 +203,42 @@ static bool has_stages(struct period *period, uint64_t for_ns)
     return false;
 }
 
+static bool is_exact(const struct period *period, unsigned length, unsigned marks)
+{
+    for (unsigned i = 1; i <= marks; i++)
+        if (!has_same_launches(period_mark(period, period->count - i),
+                               period_mark(period, period->count - i - length)))
+            return false;
+    return true;
+}
+
+/* Whether one of the last marks has a little more work than the one a period before it, and no
+ * result that is the reason. */
+static bool has_more_work(const struct period *period, unsigned length, unsigned marks)
+{
+    for (uint64_t number = period->count - marks; number < period->count; number++) {
+        const struct mark *mark = period_mark(period, number);
+        const struct mark *before = period_mark(period, number - length);
+        if (mark->launches + mark->graphs > before->launches + before->graphs &&
+            mark->copies_out <= before->copies_out && marks_like(period, number, number - length))
+            return true;
+    }
+    return false;
+}
+
+/* A multiple of the period that alone shows exactly, with a mark that has hardly more than the
+ * others: the step that adds up their gradients (test_parts_of_a_request). 0: there is none. */
+static unsigned find_sum(const struct period *period, unsigned length)
+{
+    unsigned marks = marks_evidence(period, length);
+    if (is_exact(period, length, marks))
+        return 0;
+    for (unsigned sum = 2 * length; (marks = marks_evidence(period, sum)) > 0; sum += length)
+        if (is_exact(period, sum, marks))
+            return has_more_work(period, length, marks) ? sum : 0;
+    return 0;
+}
+
 /* The period, or a longer one that no mark is unlike, where only that has a larger input each time,
  * or a larger result: what seemed to be the period is a step of a request, then. */
 static unsigned find_request(struct period *period, unsigned length)
@@ -228,8 +269,8 @@ static bool is_same_but_sizes(const struct period *period, unsigned part)
         const struct mark *mark = period_mark(period, period->count - i);
         const struct mark *before = period_mark(period, period->count - i - part);
         inputs += has_input(mark);
-        if (mark->launches == before->launches && mark->graphs == before->graphs &&
-            mark->copies_in == before->copies_in && mark->copies_out == before->copies_out)
+        if (has_same_launches(mark, before) && mark->copies_in == before->copies_in &&
+            mark->copies_out == before->copies_out)
             same++;
         else if (!is_report(mark) && !is_report(before))
             return false;
@@ -303,11 +344,12 @@ static bool find(struct period *period)
     if (shortest && shortest < length)
         length = shortest;
     length = find_part(period, length);
+    unsigned sum = period->kind == PERIOD_SAME ? find_sum(period, length) : 0;
     if (period->kind == PERIOD_SAME)
-        length = find_request(period, length);
+        length = sum ? sum : find_request(period, length);
     if (varying_has_requests(period, length, for_ns))
         return varying_find_larger(period, for_ns);
-    if (varying_find_inner(period, length))
+    if (!sum && varying_find_inner(period, length))
         return true;
     begin_iterations(period, length);
     return true;

@@ -306,8 +306,7 @@ static bool has_parts(struct watcher *watcher)
     if (watcher->handle || watchers.tick.kind != TICK_AUTO || watcher->stands != CALL_WAIT)
         return false;
     const struct mark iteration = period_iteration(&watcher->period);
-    watcher->parted =
-        !period_answers(&watcher->period) && inputs_part(&watcher->inputs, &iteration);
+    watcher->parted = inputs_part(&watcher->inputs, &iteration, period_answers(&watcher->period));
     if (!watcher->parted)
         return false;
     stand_for_waits(watcher, CALL_COPY_IN);

@@ -165,12 +165,13 @@ more_blocks() {
   rm -f mine.job
   CROWD=4 record 0 lock:lock kernel:4x128:5000000:2 || return 1
   awk '/^step = kernel/ { sub(/.*blocks=/, ""); found = $1 > 8 } END { exit !found }' mine.job ||
-    fail "the kernels have too few blocks" "$(cat mine.job)"
+    fail "the kernels have too few blocks" "$(cat mine.job)" || return 1
+  grep -qE '^with 4 processes over MPS: replay [0-9.]+/s, program [0-9.]+/s: [+-][0-9.]+%, with [0-9.]+ times' out ||
+    fail "no word about the blocks" "$(cat out)"
 }
 
 @test "kernels get more blocks until several processes do as much as the program's" {
   judged more_blocks
-  grep -qE '^with 4 processes over MPS: replay [0-9.]+/s, program [0-9.]+/s: [+-][0-9.]+%, with [0-9.]+ times' out
   grep -qE '^# with 4 processes over MPS the program does [0-9.]+/s, this workload [0-9.]+/s: ' mine.job
 }
 

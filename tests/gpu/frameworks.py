@@ -476,6 +476,70 @@ def accumulated(rate):
     forever(rate, step)
 
 
+def checkpoints(rate):
+    """Training whose labels come behind the first layers, with a loss each ten steps and a
+    checkpoint each three hundred."""
+    import torch
+    model = layers(torch, 512).float()
+    optimizer = torch.optim.AdamW(model.parameters(), 1e-4)
+    batches = [(torch.randn(64, 512).pin_memory(), torch.randint(0, 512, (64,)).pin_memory())
+               for _ in range(8)]
+    steps = 0
+
+    def step():
+        nonlocal steps
+        x, y = batches[steps % 8]
+        answer = model(x.cuda(non_blocking=True))
+        loss = torch.nn.functional.cross_entropy(answer, y.cuda(non_blocking=True))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        steps += 1
+        if steps % 10 == 0:
+            loss.item()
+        if steps % 300 == 0:
+            for weights in model.state_dict().values():
+                weights.cpu()
+
+    forever(rate, step)
+
+
+def fused(rate):
+    """Steps of four batches, of which the last has hardly more than the others."""
+    import torch
+    model = layers(torch, 512).float()
+    optimizer = torch.optim.AdamW(model.parameters(), 1e-4, fused=True)
+    steps = 0
+
+    def step():
+        nonlocal steps
+        for _ in range(4):
+            loss = model(torch.randn(64, 512).cuda()).pow(2).mean() / 4
+            loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        steps += 1
+        if steps % 10 == 0:
+            loss.item()
+
+    forever(rate, step)
+
+
+def stories(rate):
+    """Many words for a short prompt, each with its position."""
+    import torch
+    model = layers(torch, 256)
+
+    def story():
+        state = torch.randn(1, 256).half().cuda()
+        for word in range(random.randint(25, 40)):
+            state = model(state) + torch.tensor([word]).cuda().half()
+            state[0, 0].item()
+
+    with torch.inference_mode():
+        forever(rate, story)
+
+
 def layers(torch, width):
     return torch.nn.Sequential(*[torch.nn.Sequential(
         torch.nn.Linear(width, width), torch.nn.ReLU()) for _ in range(8)]).cuda().half()
@@ -485,7 +549,7 @@ def main():
     programs = {function.__name__: function for function in (
         jax_batches, jax_texts, cupy_spectra, clusters, texts, batches, pool, stages, compiled,
         training, pinned, scaled, speech, images, pipeline, tokens, copies, engine, sizes, epochs,
-        experts, accumulated)}
+        experts, accumulated, checkpoints, fused, stories)}
     programs[sys.argv[1]](Rate(sys.argv[2]))
 
 

@@ -313,6 +313,7 @@ static void test_parts_of_a_request(void **state)
     static const struct part accumulated[] = {{4, 150, 1 << 20, 0}, {1, 60, 0, 4}};
     /* The last one of a step with the optimizer: hardly more than the others have. */
     static const struct part added[] = {{7, 76, 1 << 20, 0}, {1, 110, 1 << 20, 0}};
+    static const struct part fused[] = {{3, 86, 1 << 20, 0}, {1, 89, 1 << 20, 0}};
     static const struct part steps[] = {{37, 35, 0, 4}, {1, 18, 0, 66857}};
     (void)state;
     assert_in_range(serve(prompt, 2, 200), 199, 201);
@@ -326,6 +327,8 @@ static void test_parts_of_a_request(void **state)
     assert_in_range(serve(accumulated, 2, 500), 499, 501);
     set_up(state);
     assert_in_range(serve(added, 2, 500), 499, 501);
+    set_up(state);
+    assert_in_range(serve(fused, 2, 500), 499, 501);
     set_up(state);
     assert_in_range(serve(steps, 2, 300), 299, 301);
 }

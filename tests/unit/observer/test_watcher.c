@@ -317,6 +317,17 @@ static void train_and_evaluate(unsigned number)
     take(CALL_WAIT, 1, 0);
 }
 
+/* A checkpoint after as many steps each time. */
+static void train_and_keep_often(unsigned number)
+{
+    take(CALL_COPY_IN, 1, 1 << 16);
+    take(CALL_LAUNCH, 30, 0);
+    if (number % 10 != 9)
+        return;
+    take(CALL_COPY_OUT, number % 50 == 49 ? 8 : 1, number % 50 == 49 ? 1 << 20 : 4);
+    take(CALL_WAIT, 1, 0);
+}
+
 /* A checkpoint now and then, of more bytes than a loss; and evaluations with a result each. */
 static void train_and_keep(unsigned number)
 {
@@ -361,6 +372,8 @@ static void test_steps_without_a_wait(void **state)
     assert_string_equal(iteration_of(train_backward), "60 launches, 1 copy in of 524288 bytes");
     assert_string_equal(iteration_of(train_and_evaluate), "30 launches, 1 copy in of 65536 bytes");
     assert_string_equal(iteration_of(train_and_keep), "30 launches, 1 copy in of 65536 bytes");
+    assert_string_equal(iteration_of(train_and_keep_often),
+                        "30 launches, 1 copy in of 65536 bytes");
     const char *of_texts = iteration_of(train_on_texts);
     assert_memory_equal(of_texts, "30 launches, 1 copy in of ", 26);
     assert_non_null(strstr(of_texts, "on average"));
