@@ -74,7 +74,8 @@ unsigned marks_evidence(const struct period *period, unsigned length);
 
 /* Returns the shortest period from a length on that shows in that share of the marks, and sets
  * *marks to how many those are; 0: none does. */
-unsigned marks_find_period(struct period *period, unsigned length, double alike, unsigned *marks);
+unsigned marks_find_period(const struct period *period, unsigned length, double alike,
+                           unsigned *marks);
 
 /* -- varying.c -- */
 

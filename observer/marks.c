@@ -160,15 +160,13 @@ unsigned marks_evidence(const struct period *period, unsigned length)
                : 0;
 }
 
-unsigned marks_find_period(struct period *period, unsigned length, double alike, unsigned *marks)
+unsigned marks_find_period(const struct period *period, unsigned length, double alike,
+                           unsigned *marks)
 {
     for (; length <= LONGEST; length++) {
         *marks = marks_evidence(period, length);
-        double match = *marks ? marks_match(period, length, *marks, alike) : 0;
-        if (match == 0)
-            continue;
-        period->match = match;
-        return length;
+        if (*marks && marks_match(period, length, *marks, alike) > 0)
+            return length;
     }
     return 0;
 }

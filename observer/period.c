@@ -168,6 +168,8 @@ static bool each_has(const struct period *period, unsigned length,
 
 static void begin_iterations(struct period *period, unsigned length)
 {
+    double match = marks_match(period, length, marks_evidence(period, length), PERIOD_STILL_ALIKE);
+    period->match = match > 0 ? match : PERIOD_STILL_ALIKE;
     period->length = length;
     period->boundary = find_boundary(period);
     period->unlike = period->looked_at = 0;
@@ -241,16 +243,14 @@ static unsigned find_sum(const struct period *period, unsigned length)
 
 /* The period, or a longer one that no mark is unlike, where only that has a larger input each time,
  * or a larger result: what seemed to be the period is a step of a request, then. */
-static unsigned find_request(struct period *period, unsigned length)
+static unsigned find_request(const struct period *period, unsigned length)
 {
     unsigned marks = 0, request = length;
-    double match = period->match;
     if (each_has(period, length, has_input) || each_has(period, length, has_answer))
         return length;
     while ((request = marks_find_period(period, request + 1, 1, &marks)) > 0)
         if (has_one(period, request, 0, has_input) || has_one(period, request, 0, has_answer))
             return request;
-    period->match = match;
     return length;
 }
 
@@ -322,6 +322,26 @@ static void find_candidate(struct period *period, uint64_t now_ns, bool seeks)
     period->lasted_ns = length ? marks_span_ns(period, marks + length) : 0;
 }
 
+/* What seems to be the period has lasted: what ends an iteration follows from what is in it. */
+static bool settle(struct period *period, unsigned length, uint64_t for_ns)
+{
+    /* The first marks of a program, some of them odd, may have hidden a shorter one. */
+    unsigned marks = 0, shortest = marks_find_period(period, 1, ALIKE, &marks), sum = 0;
+    length = find_part(period, shortest && shortest < length ? shortest : length);
+    if (period->kind == PERIOD_SAME) {
+        sum = find_sum(period, length);
+        length = sum ? sum : find_request(period, length);
+    }
+    if (varying_has_requests(period, length, for_ns)) {
+        period->kind = PERIOD_SAME;
+        return varying_find_larger(period, for_ns);
+    }
+    if (!sum && varying_find_inner(period, length))
+        return true;
+    begin_iterations(period, length);
+    return true;
+}
+
 static bool find(struct period *period)
 {
     uint64_t now_ns = period_mark(period, period->count - 1)->at_ns;
@@ -337,22 +357,8 @@ static bool find(struct period *period)
         return true;
     if (!length && varying_find_without_input(period, now_ns))
         return true;
-    if (!length || period->lasted_ns < lasting(period) || !is_steady(period, length))
-        return false;
-    /* The first marks of a program, some of them odd, may have hidden a shorter one. */
-    unsigned marks = 0, shortest = marks_find_period(period, 1, ALIKE, &marks);
-    if (shortest && shortest < length)
-        length = shortest;
-    length = find_part(period, length);
-    unsigned sum = period->kind == PERIOD_SAME ? find_sum(period, length) : 0;
-    if (period->kind == PERIOD_SAME)
-        length = sum ? sum : find_request(period, length);
-    if (varying_has_requests(period, length, for_ns))
-        return varying_find_larger(period, for_ns);
-    if (!sum && varying_find_inner(period, length))
-        return true;
-    begin_iterations(period, length);
-    return true;
+    return length && period->lasted_ns >= lasting(period) && is_steady(period, length) &&
+           settle(period, length, for_ns);
 }
 
 /* Whether each input of the last marks begins as much work as one did first: a thread that waits
