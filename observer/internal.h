@@ -94,9 +94,9 @@ bool varying_find_without_input(struct period *period, uint64_t now_ns);
  * reports its loss now and then, for example. */
 bool varying_find_inner(struct period *period, unsigned length);
 
-/* Reports whether larger inputs come with other marks than those of what seems to be the period: it
- * is a step of requests of any length. */
-bool varying_has_requests(const struct period *period, unsigned length, uint64_t for_ns);
+/* Reports whether larger inputs still come, with other marks than those of what seems to be the
+ * period: it is a step of requests of any length. */
+bool varying_has_requests(const struct period *period, unsigned length);
 
 /* Whether a mark ends an iteration that varies. */
 enum period_state varying_go_on(struct period *period, const struct mark *mark);

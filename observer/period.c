@@ -332,7 +332,7 @@ static bool settle(struct period *period, unsigned length, uint64_t for_ns)
         sum = find_sum(period, length);
         length = sum ? sum : find_request(period, length);
     }
-    if (varying_has_requests(period, length, for_ns)) {
+    if (varying_has_requests(period, length)) {
         period->kind = PERIOD_SAME;
         return varying_find_larger(period, for_ns);
     }

@@ -10,8 +10,9 @@
 /* After this many smaller inputs in a row the largest was one of a start, or inputs have become
  * smaller (test_inputs_become_smaller). */
 #define VARYING_OTHERS 32
-/* As few of them may be those of slow requests (test_words_of_texts). */
-#define SOON_FEWEST 2
+/* No more come after this many times as long as it mostly took: they were those of a start
+ * (test_words_of_texts, test_inputs_of_a_start). */
+#define STILL_COME 4
 /* Where nothing was copied in for this long, and of the last marks one in this many is like the one
  * before it, each mark is an iteration: a program whose data stay on the GPU, with as many steps
  * for a request as it takes (test_steps_without_input). */
@@ -227,19 +228,24 @@ bool varying_find_inner(struct period *period, unsigned length)
     return true;
 }
 
-bool varying_has_requests(const struct period *period, unsigned length, uint64_t for_ns)
+bool varying_has_requests(const struct period *period, unsigned length)
 {
     unsigned marks = marks_remembered(period) - length, inputs = 0, alike = 0;
-    unsigned fewest = for_ns < PERIOD_VARYING_LATE_NS ? SOON_FEWEST : VARYING_FEWEST;
+    uint64_t first_ns = 0, last_ns = 0;
     /* The first mark may have all that a program loads. */
     for (unsigned i = 1; i <= marks && i < period->count; i++) {
-        if (!marks_have_input(period_mark(period, period->count - i), MARK_FEW_BYTES + 1))
+        const struct mark *mark = period_mark(period, period->count - i);
+        if (!marks_have_input(mark, MARK_FEW_BYTES + 1))
             continue;
         inputs++;
         alike +=
             marks_have_input(period_mark(period, period->count - i - length), MARK_FEW_BYTES + 1);
+        first_ns = mark->at_ns;
+        last_ns = last_ns ? last_ns : mark->at_ns;
     }
-    return inputs >= fewest && alike < PERIOD_STILL_ALIKE * inputs;
+    uint64_t since_ns = period_mark(period, period->count - 1)->at_ns - last_ns;
+    bool come = inputs > 1 && since_ns * (inputs - 1) <= STILL_COME * (last_ns - first_ns);
+    return come && alike < PERIOD_STILL_ALIKE * inputs;
 }
 
 enum period_state varying_go_on(struct period *period, const struct mark *mark)

@@ -351,6 +351,18 @@ static void test_words_of_texts(void **state)
     }
 }
 
+/* Steps without an input behind those of a start, slow enough for all to be remembered. */
+static void test_inputs_of_a_start(void **state)
+{
+    unsigned boundaries = 0;
+    (void)state;
+    for (int i = 0; i < 5; i++)
+        wait_for(3, 1 << 20, 0, 20000000);
+    for (int i = 0; i < 100; i++)
+        boundaries += wait_for(200, 0, 8, 100000000) == PERIOD_BOUNDARY;
+    assert_true(boundaries > 20);
+}
+
 /* Few words, for a prompt of any length: two or more requests may be alike by chance. */
 static void test_prompts_of_any_length(void **state)
 {
@@ -472,6 +484,7 @@ int main(void)
         cmocka_unit_test_setup(test_a_report_at_any_step, set_up),
         cmocka_unit_test_setup(test_parts_of_a_request, set_up),
         cmocka_unit_test_setup(test_words_of_texts, set_up),
+        cmocka_unit_test_setup(test_inputs_of_a_start, set_up),
         cmocka_unit_test_setup(test_prompts_of_any_length, set_up),
         cmocka_unit_test_setup(test_evaluations, set_up),
         cmocka_unit_test_setup(test_steps_of_a_request, set_up),
