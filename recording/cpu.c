@@ -26,7 +26,7 @@ void cpu_read(struct cpu_source source, struct cpu_reading *out)
     }
 }
 
-/* What processes that end without a word to their parents have used is lost. */
+/* What processes have used that end, and are not waited for, is lost. */
 static uint64_t since(uint64_t begin_ns, uint64_t end_ns)
 {
     return end_ns > begin_ns ? end_ns - begin_ns : 0;

@@ -180,8 +180,8 @@ enum shm_observed {
 struct shm_observer {
     _Atomic uint32_t state; /* enum shm_observed */
     struct shm_text words;
-    /* Of what the words describe, from SHM_OBSERVED_ITERATION on: calls in an iteration, and the share of its marks that
-     * are like those of the iteration before. */
+    /* Of what the words describe, from SHM_OBSERVED_ITERATION on: calls in an iteration, and the
+     * share of its marks that are like those of the iteration before. */
     uint32_t calls;
     /* Threads that have launched anything, where each has iterations of its own. */
     _Atomic uint32_t threads;
