@@ -19,7 +19,8 @@ orchestrator_tune_libtune_a_SOURCES = \
 # Simulated machines, of two families.
 tune_machines = \
     tests/unit/tune/chance.h tests/unit/tune/kinds.c tests/unit/tune/kinds.h \
-    tests/unit/tune/machine.c tests/unit/tune/machine.h tests/unit/tune/machine_soft.c \
+    tests/unit/tune/machine.c tests/unit/tune/machine.h tests/unit/tune/machine_service.c \
+    tests/unit/tune/machine_service.h tests/unit/tune/machine_soft.c \
     tests/unit/tune/machine_soft.h tests/unit/tune/machine_usl.c tests/unit/tune/machine_usl.h \
     tests/unit/tune/machine_usl_draw.c tests/unit/tune/machine_usl_measure.c
 

@@ -36,6 +36,10 @@
  */
 #define RATE_LOOK_SHARE 0.5
 
+/* As many processes of a program as there are CPUs load beside each other; as often more take as
+ * often longer, if each keeps a CPU busy. */
+#define LOADING_CROWD 3
+
 /* How fast what measurements were seen to cost replaces what was thought. */
 #define LEARN 0.3
 
@@ -201,10 +205,22 @@ static void learn_streams(struct tune *tune, const struct point *point, double s
     learn(&tune->costs.stream_s, seconds / point_streams(point));
 }
 
+/* From the first start of a program what many of its processes probably take. */
+static void expect_crowds(struct tune *tune, const struct point *point, double ready_s)
+{
+    struct start_costs *starts = &tune->pace.starts;
+    struct point crowd = *point;
+    crowd.processes = LOADING_CROWD * tune->space.cpus;
+    double process_s = (LOADING_CROWD - 1) * ready_s / weight_of(&crowd);
+    starts->usual_process_s = fmax(starts->usual_process_s, process_s);
+}
+
 void tune_pace_learn_start(struct tune *tune, const struct point *point, double ready_s)
 {
     struct tune_pace *pace = &tune->pace;
     bool streams = streams_s(tune, point) > 0.0;
+    if (point_is_program(point) && pace->starts.count == 0)
+        expect_crowds(tune, point, ready_s);
     pace->known = true;
     /* A start alone does not show which of both took longer than expected: until processes that
      * were there have shown it, it is the streams. */

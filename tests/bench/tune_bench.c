@@ -3,7 +3,7 @@
  * of the best that there is, and what its verdicts are worth.
  *
  * tune_bench [FIRST [MACHINES [FAMILY]]]: other machines than those that the search was developed
- * on, or of one family (soft, saturating) alone.
+ * on, or of one family (soft, saturating, services) alone.
  */
 #include <math.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 struct outcome {
     double reached[TRIALS_MOST], seconds;
     unsigned count, within5, within2, over, verdicts[TUNE_NONE + 1];
-    unsigned equal, holds_best, holds_like, holds_worse, members, measured;
+    unsigned equal, holds_best, holds_like, holds_worse, members, measured, confirmed;
 };
 
 static int ascending(const void *a, const void *b)
@@ -37,6 +37,7 @@ static void count_trial(const struct tune_trial *trial, struct outcome *out)
     out->over += trial->seconds > trial->budget_s;
     out->verdicts[trial->judgement.verdict]++;
     out->measured += (unsigned)trial->measured;
+    out->confirmed += trial->judgement.rounds > 1;
     if (trial->judgement.verdict > TUNE_EQUAL)
         return;
     out->equal++;
@@ -72,16 +73,17 @@ static int run(const struct tune_family *family, unsigned first, unsigned machin
         }
     }
     qsort(all.reached, all.count, sizeof *all.reached, ascending);
-    printf("%-9s %5.0f %7.1f %7.1f %7.1f %7.1f %5u %5.0f | %4u %4u %4u %4u | %7.1f %7.1f %7.1f "
-           "%7.1f | %.2f\n",
-           guided ? "guided" : "measuring", budget_s, percent(all.within5, all.count),
-           percent(all.within2, all.count), 100.0 * all.reached[0],
-           100.0 * all.reached[all.count / 2], all.over, (double)all.measured / all.count,
-           all.verdicts[TUNE_WINNER], all.verdicts[TUNE_EQUAL], all.verdicts[TUNE_UNFINISHED],
-           all.verdicts[TUNE_NONE], percent(all.holds_best, all.equal),
-           percent(all.holds_like, all.equal), percent(all.holds_worse, all.equal),
-           all.equal ? (double)all.members / all.equal : NAN,
-           (double)(clock() - begin) / CLOCKS_PER_SEC / all.count);
+    printf(
+        "%-9s %5.0f %7.1f %7.1f %7.1f %7.1f %5u %5.0f %7.1f | %4u %4u %4u %4u | %7.1f %7.1f %7.1f "
+        "%7.1f | %.2f\n",
+        guided ? "guided" : "measuring", budget_s, percent(all.within5, all.count),
+        percent(all.within2, all.count), 100.0 * all.reached[0], 100.0 * all.reached[all.count / 2],
+        all.over, (double)all.measured / all.count, percent(all.confirmed, all.count),
+        all.verdicts[TUNE_WINNER], all.verdicts[TUNE_EQUAL], all.verdicts[TUNE_UNFINISHED],
+        all.verdicts[TUNE_NONE], percent(all.holds_best, all.equal),
+        percent(all.holds_like, all.equal), percent(all.holds_worse, all.equal),
+        all.equal ? (double)all.members / all.equal : NAN,
+        (double)(clock() - begin) / CLOCKS_PER_SEC / all.count);
     fflush(stdout);
     return 0;
 }
@@ -89,8 +91,12 @@ static int run(const struct tune_family *family, unsigned first, unsigned machin
 static int run_all(const struct tune_family *family, unsigned first, unsigned machines)
 {
     static const double budgets[] = {20.0, 30.0, 60.0, 120.0};
+    static const double program_budgets[] = {60.0, 90.0, 180.0};
     printf("\nfamily %s\n", family->name);
-    for (int guided = 1; guided >= 0; guided--)
+    for (size_t i = 0; family->program && i < sizeof program_budgets / sizeof *program_budgets; i++)
+        if (run(family, first, machines, false, program_budgets[i]) != 0)
+            return 1;
+    for (int guided = family->program ? -1 : 1; guided >= 0; guided--)
         for (size_t i = 0; i < sizeof budgets / sizeof *budgets; i++)
             if (run(family, first, machines, guided, budgets[i]) != 0)
                 return 1;
@@ -99,7 +105,8 @@ static int run_all(const struct tune_family *family, unsigned first, unsigned ma
 
 int main(int count, char **words)
 {
-    static const struct tune_family *const families[] = {&tune_family_soft, &tune_family_usl};
+    static const struct tune_family *const families[] = {&tune_family_soft, &tune_family_usl,
+                                                         &tune_family_service};
     unsigned first = count > 1 ? (unsigned)atoi(words[1]) : 0;
     unsigned machines = count > 2 ? (unsigned)atoi(words[2]) : 20;
     machines = machines > MACHINES_MOST ? MACHINES_MOST : machines;
@@ -107,10 +114,11 @@ int main(int count, char **words)
            first + machines - 1, TUNE_WORKLOADS);
     printf(
         "reached: %% of trials within 5%% and 2%% of the best of all; least, median; budgets that\n"
-        "were overrun; points measured. Verdicts: winner, equal, unfinished, none. Of the first\n"
-        "two: %% in which what is named holds the best that was measured, one within 1%% of the\n"
-        "best of all, one that is more than 3%% worse; how many are named. CPU seconds of a "
-        "trial.\n");
+        "were overrun; points measured; %% with two rounds of the best. Verdicts: winner, equal,\n"
+        "unfinished, none. Of the first two: %% in which what is named holds the best that was\n"
+        "measured, one within 1%% of the best of all, one that is more than 3%% worse; how many "
+        "are\n"
+        "named. CPU seconds of a trial.\n");
     bool any = false;
     for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
         if (count > 3 && strcmp(words[3], families[i]->name) != 0)

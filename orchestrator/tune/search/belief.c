@@ -5,10 +5,12 @@
 #include "orchestrator/tune/search/internal.h"
 #include "statistics/statistics.h"
 
-/* Of a prediction whose error is not known, of a guess where there is none, and of the level of
- * each: a calibration may be off, and how much a GPU does is not known without one. */
+/* Of a prediction whose error is not known, of a guess where there is none, and of one that is
+ * fitted to what was seen; and of the level of each: a calibration may be off, and how much a GPU
+ * does is not known without one. */
 #define PREDICTED_REL 0.15
 #define GUESSED_SD 0.7
+#define FITTED_SD 0.5
 #define PREDICTED_LEVEL_SD 0.1
 #define GUESSED_LEVEL_SD 5.0
 
@@ -22,11 +24,18 @@
 /* Of what is predicted to do as much, fewer in flight are tried first: they wait for less. */
 #define IN_FLIGHT_COSTS 0.02
 
-/* A guess: this many iterations in flight do half of what any number of them could; and of a
- * server, whose processes each have an event loop or an interpreter of their own, this many
- * requests at each. */
-#define HALF_IN_FLIGHT 32.0
-#define HALF_AT_A_SERVER 2.0
+/* A guess: iterations in flight beyond this number hardly do more. Of a program, whose processes may
+ * have an interpreter each, those of one process do so from a smaller number on; of a server, which
+ * has an event loop in each, the requests at one. */
+#define KNEE_IN_FLIGHT 32.0
+#define KNEE_OF_A_PROCESS 8.0
+#define KNEE_AT_SERVERS 512.0
+#define KNEE_AT_A_SERVER 2.0
+#define KNEE_SHARPNESS 2.0
+
+/* What measurements may show these to be, as multiples; and how unlikely each doubling is. */
+static const double knee_steps[] = {0.0625, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 16.0};
+#define KNEE_DOUBT 0.2
 
 /* Steps of a number feature and of a class, in the unit of distances. */
 #define NUMBER_STEP 0.25
@@ -90,30 +99,33 @@ static void set_numbers(const struct tune_candidate *one, double cpus, double *o
 }
 
 /* What it does if nothing is predicted, in any unit. */
-static double guess(const struct tune_search *search, const struct tune_candidate *one)
+static double guess(const struct tune_search *search, const struct tune_knees *knees,
+                    const struct tune_candidate *one)
 {
     double turns = one->axes[TUNE_AXIS_MPS] ? 1.0 : one->processes;
     double at_work = tune_in_flight(one) / turns, at_each = tune_in_flight(one) / one->processes;
-    double rate = search->rules.server ? log(at_work / (1.0 + at_each / HALF_AT_A_SERVER))
-                                       : log(at_work / (1.0 + at_work / HALF_IN_FLIGHT));
+    double sum = 1.0 + pow(at_work / knees->all, KNEE_SHARPNESS) +
+                 pow(at_each / knees->each, KNEE_SHARPNESS);
+    double rate = log(at_work) - log(sum) / KNEE_SHARPNESS;
     return search->rules.latency ? rate - log(tune_in_flight(one)) : rate;
 }
 
 /* Little's law, with a percentile a little above the mean. */
-static double guess_p99(const struct tune_search *search, const struct tune_candidate *one)
+static double guess_p99(const struct tune_search *search, const struct tune_knees *knees,
+                        const struct tune_candidate *one)
 {
     if (one->mean_us > 0.0)
         return log(1.3 * one->mean_us);
-    double value = guess(search, one);
+    double value = guess(search, knees, one);
     return search->rules.latency ? -value : log(tune_in_flight(one)) - value;
 }
 
 static struct gp_point prior_of(const struct tune_search *search, enum tune_quantity quantity,
-                                const struct tune_candidate *one)
+                                const struct tune_knees *knees, const struct tune_candidate *one)
 {
     double rel = one->predicted_rel > 0.0 ? one->predicted_rel : PREDICTED_REL;
     if (quantity == TUNE_P99)
-        return (struct gp_point){.mean = guess_p99(search, one),
+        return (struct gp_point){.mean = guess_p99(search, knees, one),
                                  .sd = one->mean_us > 0.0 ? 1.5 * rel : GUESSED_SD};
     if (quantity == TUNE_CPUS)
         return (struct gp_point){.mean = log(one->cpus > 0.0 ? one->cpus : 1.0),
@@ -121,7 +133,16 @@ static struct gp_point prior_of(const struct tune_search *search, enum tune_quan
     if (one->predicted > 0.0)
         return (struct gp_point){
             .mean = log(one->predicted) - IN_FLIGHT_COSTS * log2(tune_in_flight(one)), .sd = rel};
-    return (struct gp_point){.mean = guess(search, one), .sd = GUESSED_SD};
+    return (struct gp_point){.mean = guess(search, knees, one),
+                             .sd = search->rules.program ? FITTED_SD : GUESSED_SD};
+}
+
+static struct tune_knees first_knees(const struct tune_rules *rules)
+{
+    return (struct tune_knees){.all = rules->server ? KNEE_AT_SERVERS : KNEE_IN_FLIGHT,
+                               .each = rules->server    ? KNEE_AT_A_SERVER
+                                       : rules->program ? KNEE_OF_A_PROCESS
+                                                        : INFINITY};
 }
 
 enum status tune_belief_init(const struct tune_search *search, enum tune_quantity quantity,
@@ -131,10 +152,11 @@ enum status tune_belief_init(const struct tune_search *search, enum tune_quantit
     size_t features = TUNE_NUMBERS;
     bool predicted = search->rules.predicted;
     out->points = calloc(search->count + 1, sizeof *out->points);
+    out->knees = first_knees(&search->rules);
     if (!out->points)
         return status_set(STATUS_MEMORY, "out of memory");
     for (size_t i = 0; i < search->count; i++) {
-        out->points[i] = prior_of(search, quantity, &search->candidates[i]);
+        out->points[i] = prior_of(search, quantity, &out->knees, &search->candidates[i]);
         set_numbers(&search->candidates[i], cpus, out->points[i].features);
     }
     for (int axis = 0; axis < TUNE_AXES; axis++) {
@@ -271,13 +293,16 @@ bool tune_belief_doubt(struct tune_search *search)
 
 /* A process over known points only, best first as they are; columns are their places in `known`. */
 static struct gp *make_small(const struct tune_search *search, enum tune_quantity quantity,
-                             const struct gp_hyperparameters *hyper, const size_t *known,
-                             size_t count, bool rounds, struct gp_point *points)
+                             const struct gp_hyperparameters *hyper, const struct tune_knees *knees,
+                             const size_t *known, size_t count, bool rounds,
+                             struct gp_point *points)
 {
     struct gp *gp;
     double usual = usual_round_noise(search);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         points[i] = search->beliefs[quantity].points[known[i]];
+        points[i].mean = prior_of(search, quantity, knees, &search->candidates[known[i]]).mean;
+    }
     if (gp_new(points, count, hyper, 2 * count, &gp) != STATUS_OK)
         return NULL;
     for (size_t i = 0; i < count; i++) {
@@ -299,9 +324,10 @@ size_t tune_stand(const struct tune_search *search, size_t *out)
 {
     size_t known[TUNE_LOOKS_MOST + 1], count = tune_leaders(search, known, TUNE_LOOKS_MOST);
     struct gp_point *points = calloc(count + 1, sizeof *points);
-    struct gp_hyperparameters hyper = search->beliefs[TUNE_VALUE].hyper;
-    struct gp *gp =
-        points ? make_small(search, TUNE_VALUE, &hyper, known, count, true, points) : NULL;
+    const struct tune_belief *belief = &search->beliefs[TUNE_VALUE];
+    struct gp *gp = points ? make_small(search, TUNE_VALUE, &belief->hyper, &belief->knees, known,
+                                        count, true, points)
+                           : NULL;
     size_t best = 0;
     for (size_t i = 0; i < count && gp; i++)
         search->states[known[i]].believed = gp_mean(gp, i);
@@ -317,6 +343,44 @@ size_t tune_stand(const struct tune_search *search, size_t *out)
     return count;
 }
 
+/* How likely the measurements are under a belief's own hyperparameters; points has room for all
+ * that are known. */
+static double likelihood_of(const struct tune_search *search, enum tune_quantity quantity,
+                            const struct gp_hyperparameters *hyper, const struct tune_knees *knees,
+                            struct gp_point *points)
+{
+    struct gp *gp = make_small(search, quantity, hyper, knees, search->known, search->known_count,
+                               false, points);
+    double likelihood = gp ? gp_log_likelihood(gp) : -INFINITY;
+    gp_free(gp);
+    return likelihood;
+}
+
+/* The guess under which they are likeliest. */
+static void fit_guess(struct tune_search *search, enum tune_quantity quantity,
+                      struct gp_point *points)
+{
+    static const size_t steps = sizeof knee_steps / sizeof *knee_steps;
+    struct tune_belief *belief = &search->beliefs[quantity];
+    const struct tune_knees first = first_knees(&search->rules);
+    double best = -INFINITY;
+    for (size_t a = 0; a < steps; a++) {
+        for (size_t e = 0; e < steps; e++) {
+            const struct tune_knees knees = {first.all * knee_steps[a], first.each * knee_steps[e]};
+            double doubt = KNEE_DOUBT * (fabs(log2(knee_steps[a])) + fabs(log2(knee_steps[e])));
+            double likelihood =
+                likelihood_of(search, quantity, &belief->hyper, &knees, points) - doubt;
+            if (likelihood > best) {
+                best = likelihood;
+                belief->knees = knees;
+            }
+        }
+    }
+    for (size_t i = 0; i < search->count; i++)
+        belief->points[i].mean =
+            prior_of(search, quantity, &belief->knees, &search->candidates[i]).mean;
+}
+
 /* The hyperparameters under which the measurements are likeliest, with some doubt about extremes.
  */
 static void fit(struct tune_search *search, enum tune_quantity quantity)
@@ -327,22 +391,22 @@ static void fit(struct tune_search *search, enum tune_quantity quantity)
     struct gp_point *points = calloc(search->known_count + 1, sizeof *points);
     double best = -INFINITY;
     struct gp_hyperparameters hyper = belief->hyper;
-    /* A guess stays one, however well it went where it was tried. */
-    size_t first = search->rules.predicted ? 0 : 1;
+    if (points && search->rules.program && !search->rules.predicted && quantity != TUNE_CPUS)
+        fit_guess(search, quantity, points);
+    /* A guess that is not fitted stays one, however well it went where it was tried. */
+    size_t first = search->rules.predicted || search->rules.program ? 0 : 1;
     for (size_t s = first; points && s < sizeof scales / sizeof *scales; s++) {
         for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
             hyper.signal_scale = fmax(scales[s], belief->least_scale);
             hyper.length_scale = lengths[l];
-            struct gp *gp = make_small(search, quantity, &hyper, search->known, search->known_count,
-                                       false, points);
             double doubt =
                 2.0 * pow(log(hyper.signal_scale), 2.0) + 0.5 * pow(log(hyper.length_scale), 2.0);
-            double likelihood = gp ? gp_log_likelihood(gp) - doubt : -INFINITY;
+            double likelihood =
+                likelihood_of(search, quantity, &hyper, &belief->knees, points) - doubt;
             if (likelihood > best) {
                 best = likelihood;
                 belief->hyper = hyper;
             }
-            gp_free(gp);
         }
     }
     belief->fitted = search->known_count;

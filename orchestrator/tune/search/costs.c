@@ -4,10 +4,12 @@
 #include <string.h>
 
 /* How far starts differ from what is usual, as standard deviations in seconds: a program may load
- * for many seconds, and its processes one after the other; and starts of one size by NOISE_S. */
-#define START_SPREAD_S 3.0
+ * for many seconds, and its processes one after the other; starts of one size by NOISE_S, and the
+ * first one by a share of what it takes: it reads files that the others find in memory. */
+#define START_SPREAD_S 10.0
 #define PROCESS_SPREAD_S 0.1
 #define NOISE_S 0.3
+#define FIRST_NOISE_SHARE 0.2
 
 /* How much less than usual a process may take, as a share of that: a few small starts show little
  * of what a large one takes. */
@@ -43,7 +45,8 @@ static void draw_line(struct start_costs *costs, double process_spread_s)
     for (unsigned i = 0; i < costs->count; i++, age *= KEEP) {
         double p = costs->starts[i].processes, y = costs->starts[i].ready_s;
         double off_s = fabs(y - costs->start_s - costs->process_s * p);
-        double weight = age * fmin(1.0, ACCIDENT_S / off_s) / (NOISE_S * NOISE_S);
+        double noise_s = costs->starts[i].noise_s;
+        double weight = age * fmin(1.0, ACCIDENT_S / off_s) / (noise_s * noise_s);
         a += weight;
         b += weight * p;
         d += weight * p * p;
@@ -67,6 +70,8 @@ void start_costs_learn(struct start_costs *costs, double processes, double ready
     memmove(&costs->starts[1], costs->starts, kept * sizeof *costs->starts);
     costs->starts[0].processes = processes;
     costs->starts[0].ready_s = ready_s;
+    costs->starts[0].noise_s =
+        costs->count > 0 ? NOISE_S : fmax(NOISE_S, FIRST_NOISE_SHARE * ready_s);
     costs->count = kept + 1;
     solve(costs, PROCESS_SPREAD_S);
     if (costs->process_s < costs->usual_process_s)

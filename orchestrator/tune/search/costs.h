@@ -13,7 +13,7 @@ struct start_costs {
     double usual_start_s, usual_process_s;
     unsigned count;
     struct {
-        double processes, ready_s;
+        double processes, ready_s, noise_s;
     } starts[START_COSTS_MOST]; /* the newest first */
 };
 

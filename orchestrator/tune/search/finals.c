@@ -11,14 +11,15 @@
 #define FINAL_LEAST_S 0.2
 
 /* A program's starts may be dear, and its finals come before its looks: all rounds if that is not
- * more than this share of the time, or else two if that is not more than the other; with some to
- * spare, as starts differ, and the few more than the many. To confirm one of two layouts is worth
- * less than to see some more. */
+ * more than this share of the time, or else two; with some to spare, as starts differ, and the few
+ * more than the many. */
 #define DEAR_FINALS_SHARE 0.6
-#define FEW_FINALS_SHARE 0.4
 #define DEAR_FINALS_ROUNDS 2
 #define START_SPARE 1.1
 #define FEW_STARTS_SPARE 1.25
+
+/* Of two layouts that differ by no more the one has finals for which there is time. */
+#define ABOUT_AS_MUCH 0.05
 
 /* A start that is paid for is worth a window of this share of it, where there is time: what a round
  * shows alone may be one of two levels of its host. */
@@ -158,13 +159,36 @@ double tune_least_budget_s(const struct tune_search *search)
     if (known == 0 || !are_finals_dear(search))
         return 0.0;
     double round_s = leaders_s(search, search->rules.final_s, leaders, known, 1);
-    return FEW_STARTS_SPARE * fewest_rounds(search) * round_s / FEW_FINALS_SHARE;
+    return FEW_STARTS_SPARE * fewest_rounds(search) * round_s / DEAR_FINALS_SHARE;
 }
 
 /* The shortest finals that the search may have for the sake of one more. */
 static double brief_final_s(const struct tune_search *search)
 {
     return search->rules.resolution > 0.0 ? RATE_SHORTEST * search->rules.final_s : search->final_s;
+}
+
+/* Whether there is time for the fewest rounds that a point may have. */
+static bool has_time(const struct tune_search *search, size_t point)
+{
+    return fewest_rounds(search) * round_with(search, brief_final_s(search), &point, 1) <=
+           search->left_s;
+}
+
+/* Takes away the first of a program's points that have no time for rounds, if another one has that
+ * does about as much: a start of fewer processes is sooner ready. Returns how many are left. */
+static size_t without_dearest(const struct tune_search *search, size_t *points, size_t count)
+{
+    size_t first = 0;
+    while (first < count && search->states[points[first]].rounds == 0 &&
+           !has_time(search, points[first]))
+        first++;
+    if (!search->rules.program || first == count ||
+        search->states[points[first]].seen.value <
+            (1.0 - ABOUT_AS_MUCH) * search->states[points[0]].seen.value)
+        return count;
+    memmove(points, points + first, (count - first) * sizeof *points);
+    return count - first;
 }
 
 /* The finals that the time is good for; where it is not for any, nothing is held back for them. Of
@@ -179,12 +203,12 @@ static double dear_reserve_s(const struct tune_search *search, const size_t *lea
     double all_s = START_SPARE * search->rules.rounds_least * two_s;
     double brief_s = leaders_s(search, brief_final_s(search), leaders, known, FINALS_COUNT);
     double few = FEW_STARTS_SPARE * fewest_rounds(search);
-    double few_s = fmin(FEW_FINALS_SHARE * search->budget_s, search->left_s);
+    double few_s = fmin(DEAR_FINALS_SHARE * search->budget_s, search->left_s);
     if (all_s <= DEAR_FINALS_SHARE * search->budget_s && all_s <= search->left_s)
         return all_s;
     if (few * brief_s <= few_s)
         return fmin(few * two_s, few_s);
-    return few * one_s <= few_s ? few * one_s : 0.0;
+    return fewest_rounds(search) * one_s <= few_s ? fmin(few * one_s, few_s) : 0.0;
 }
 
 /* What is held back in any case: looks on processes that wait take little of the rest. */
@@ -203,7 +227,7 @@ double tune_reserve_s(const struct tune_search *search, bool starts)
     double share_s = fmin(all_s, FINALS_SHARE * search->budget_s);
     if (!are_finals_dear(search))
         return share_s;
-    double dear_s = dear_reserve_s(search, leaders, count);
+    double dear_s = dear_reserve_s(search, leaders, without_dearest(search, leaders, count));
     double reserve_s = dear_s > 0.0 ? fmax(share_s, dear_s) : 0.0;
     return starts ? reserve_s : fmin(reserve_s, least_reserve_s(search, leaders[0]));
 }
@@ -213,7 +237,7 @@ bool tune_leaves_finals(const struct tune_search *search, size_t point)
     double few_s = least_reserve_s(search, point);
     double left_s = search->left_s - tune_look_seconds(search, point);
     return tune_reserve_s(search, true) <= 0.0 ||
-           few_s <= fmin(FEW_FINALS_SHARE * search->budget_s, left_s);
+           few_s <= fmin(DEAR_FINALS_SHARE * search->budget_s, left_s);
 }
 
 double tune_search_reserve_s(const struct tune_search *search, double seconds_left,
@@ -441,7 +465,7 @@ static size_t keep_finalists(const struct tune_search *search, size_t best, size
 static void begin_finals(struct tune_search *search)
 {
     size_t points[TUNE_FINALISTS + 1] = {0};
-    size_t chosen = choose_finalists(search, points);
+    size_t chosen = without_dearest(search, points, choose_finalists(search, points));
     size_t count = chosen < FINALS_COUNT ? chosen : FINALS_COUNT;
     unsigned rounds = search->rules.rounds_least;
     search->begun = true;
@@ -533,7 +557,8 @@ bool tune_add_round(struct tune_search *search, struct tune_batch *batch)
     size_t points[TUNE_FINALISTS + 1] = {0};
     if (!search->begun)
         begin_finals(search);
-    size_t count = choose_finalists(search, points), best = believed_best(search);
+    size_t count = without_dearest(search, points, choose_finalists(search, points));
+    size_t best = believed_best(search);
     if (are_finals_dear(search))
         count = keep_finalists(search, best, points, count);
     if (is_decided(search, points, count) && (count = add_rivals(search, points)) == 0)

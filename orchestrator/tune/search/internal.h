@@ -44,9 +44,15 @@ struct tune_state {
 /* A figure of all points that the search believes something of, as logarithms. */
 enum tune_quantity { TUNE_VALUE, TUNE_P99, TUNE_CPUS, TUNE_QUANTITIES };
 #define TUNE_NUMBERS 7 /* features that are numbers */
+/* Where nothing is predicted: iterations in flight from which on more hardly do more, of all
+ * processes together and of one. */
+struct tune_knees {
+    double all, each;
+};
 struct tune_belief {
     struct gp_point *points; /* of all candidates; NULL: the figure does not matter */
     struct gp_hyperparameters hyper;
+    struct tune_knees knees;
     struct gp *gp;
     bool stale;         /* what gp has observed counts otherwise by now */
     size_t fitted;      /* points that were known when these were chosen */

@@ -4,8 +4,9 @@
 #include "orchestrator/tune/search/costs.h"
 #include "orchestrator/tune/search/internal.h"
 
-/* A program's processes may need much memory of the host: a start has at most this many times as
- * many as have worked. */
+/* A program's processes may need much memory of the host, and its threads be in each other's way: a
+ * start has at most this many times as many workers as have worked. Of a server only processes
+ * count: its layouts' threads are requests. */
 #define GROWTH_MOST 16
 
 /* A start of a program is dear if it takes longer than this, and more than this share of the time
@@ -79,14 +80,18 @@ bool tune_may_serve(const struct tune_search *search, const struct tune_candidat
            (!search->rules.program || may_serve_program(search, started_for, one));
 }
 
+static double workers_of(const struct tune_search *search, size_t point)
+{
+    const struct tune_candidate *one = &search->candidates[point];
+    return search->rules.server ? one->processes : tune_in_flight(one);
+}
+
 static bool outgrows(const struct tune_search *search, size_t point)
 {
-    unsigned most = 1;
-    for (size_t i = 0; i < search->known_count; i++) {
-        unsigned processes = search->candidates[search->known[i]].processes;
-        most = processes > most ? processes : most;
-    }
-    return search->candidates[point].processes > GROWTH_MOST * most;
+    double most = 1.0;
+    for (size_t i = 0; i < search->known_count; i++)
+        most = fmax(most, workers_of(search, search->known[i]));
+    return workers_of(search, point) > GROWTH_MOST * most;
 }
 
 static bool are_starts_dear(const struct tune_search *search)

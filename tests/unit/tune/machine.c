@@ -64,11 +64,14 @@ static enum status set_work(const struct tune_truth *truth, struct options *opti
 
 enum status tune_trial_space(const struct tune_truth *truth, struct tune_space *out)
 {
+    static char program[] = "service", *command[] = {program, NULL};
     struct job job;
     const struct tune_machine machine = {.cpus = truth->cpus};
     enum status status = job_load(NULL, &job);
     if (status != STATUS_OK)
         return status;
+    if (truth->family->program)
+        job.command = command;
     if (truth->kernels)
         status = set_work(truth, &job.sections[0].options);
     if (status == STATUS_OK)

@@ -3,12 +3,14 @@
  * given length shows of it, and what a calibration would have found.
  *
  * The truth is not a function of explain/, and there are two families with formulas of their own:
- * a search that was developed on one is judged by the other.
+ * a search that was developed on one is judged by the other. A third one is of programs, which no
+ * calibration predicts.
  */
 #pragma once
 
 #include "explain/calibration.h"
 #include "orchestrator/tune/space.h"
+#include "tests/unit/tune/machine_service.h"
 #include "tests/unit/tune/machine_soft.h"
 #include "tests/unit/tune/machine_usl.h"
 
@@ -28,6 +30,7 @@ struct tune_truth {
     union {
         struct tune_soft soft;
         struct tune_usl usl;
+        struct tune_service service;
         const struct tune_recorded *recorded; /* tests/bench/recorded.h */
     };
 };
@@ -35,6 +38,7 @@ struct tune_truth {
 /* Machines of one kind: how they are drawn, and what they do. */
 struct tune_family {
     const char *name;
+    bool program; /* the layouts are of one: there is no calibrate() */
     void (*make)(unsigned seed, unsigned workload, struct tune_truth *out);
     double (*ips)(const struct tune_truth *truth, const struct point *point);
     double (*p99_us)(const struct tune_truth *truth, const struct point *point);

@@ -10,7 +10,7 @@
 #include "tests/unit/tune/rig.h"
 
 /* Where all time goes for four starts nothing is held back to confirm the first layout, which was
- * only there to be compared with; the next start serves many, and has not more processes than may
+ * only there to be compared with; the next start serves several, and has not more workers than may
  * find room. */
 static void test_the_second_start_of_a_program(void **state)
 {
@@ -30,9 +30,9 @@ static void test_the_second_start_of_a_program(void **state)
     tune_search_next(rig.search, 16.5, &costs, &batch);
     assert_int_equal(batch.stage, TUNE_STAGE_LOOK);
     size_t started = batch.items[0].point;
-    unsigned processes = rig.space[started].processes;
-    assert_true(processes > 1 && processes <= 16);
-    for (int looks = 0; looks < 5; looks++) {
+    unsigned workers = rig.space[started].processes * rig.space[started].threads;
+    assert_true(workers > 1 && workers <= 16);
+    for (int looks = 0; looks < 3; looks++) {
         rig_look(batch.items[0].point, 3.0, 0.001, 1.0, false);
         tune_search_hold(rig.search, started);
         tune_search_next(rig.search, 9.5 - looks, &costs, &batch);
@@ -55,10 +55,11 @@ static void test_a_start_earns_its_cost(void **state)
     /* The last one has another binding, and seems to do half as much more. */
     for (size_t i = 0; i < rig.count; i++)
         rig.space[i] = (struct tune_candidate){
-            .processes = 8,
+            .processes = 1,
             .threads = 12 - (unsigned)i,
             .connections = 8,
             .predicted = i < 11 ? 100.0 : 150.0,
+            .predicted_rel = 0.4,
             .axes = {[TUNE_AXIS_MPS] = 1, [TUNE_AXIS_BIND] = i == 11},
         };
     rig_begin(&rules);
@@ -66,7 +67,7 @@ static void test_a_start_earns_its_cost(void **state)
     tune_search_hold(rig.search, 0);
     size_t point = 0;
     for (int looks = 0; point != 11 && looks < 11; looks++) {
-        rig_look(point, 100.0, 0.05, 1.0, false);
+        rig_look(point, 100.0, 0.0, 1.0, false);
         tune_search_next(rig.search, 500.0, &costs, &batch);
         assert_int_equal(batch.count, 1);
         point = batch.items[0].point;
@@ -303,6 +304,59 @@ static void test_a_program_that_fails_late_goes_on(void **state)
     fail();
 }
 
+/* The chance that 48 processes do much more, where `values` are those of 1, 3, 6, 12 and 24. */
+static double chance_of_more(const double *values)
+{
+    struct tune_rules rules = rig_rules;
+    rules.program = true;
+    rules.budget_s = 300.0;
+    rig.count = 7;
+    for (size_t i = 0; i < rig.count; i++)
+        rig.space[i] = (struct tune_candidate){
+            .processes = 1u << i, .threads = 1, .connections = 2, .axes = {[TUNE_AXIS_MPS] = 1}};
+    rig_begin(&rules);
+    for (size_t i = 0; i < 5; i++)
+        rig_look(i, values[i], 0.01, 1.0, false);
+    struct tune_judgement judgement = rig_judge();
+    rig_end(NULL);
+    return judgement.better_chance;
+}
+
+/* Where more processes have done no more, many more are not expected to. */
+static void test_a_plateau_goes_on(void **state)
+{
+    (void)state;
+    assert_true(chance_of_more((const double[]){100, 290, 360, 365, 362}) < 0.7);
+    assert_true(chance_of_more((const double[]){100, 300, 590, 1180, 2350}) > 0.8);
+}
+
+/* The best one has processes that are not ready soon enough for rounds: one that does nearly as
+ * much has them, and one that does far less has not. */
+static void test_finals_for_which_there_is_time(void **state)
+{
+    (void)state;
+    const struct tune_costs costs = {.point_s = 0.2, .start_s = 5.0, .process_s = 0.5};
+    struct tune_rules rules = rig_rules;
+    rules.program = true;
+    rules.budget_s = 90.0;
+    for (int less = 0; less < 2; less++) {
+        struct tune_batch batch;
+        rig.count = 2;
+        for (size_t i = 0; i < rig.count; i++)
+            rig.space[i] = (struct tune_candidate){.processes = i ? 8 : 64,
+                                                   .threads = 1,
+                                                   .connections = 2,
+                                                   .axes = {[TUNE_AXIS_MPS] = 1}};
+        rig_begin(&rules);
+        rig_look(0, 480.0, 0.001, 1.0, false);
+        rig_look(1, less ? 300.0 : 470.0, 0.001, 1.0, false);
+        tune_search_next(rig.search, 35.0, &costs, &batch);
+        assert_int_equal(batch.stage, less ? TUNE_STAGE_DONE : TUNE_STAGE_FINAL);
+        assert_true(less || (batch.count == 1 && batch.items[0].point == 1));
+        rig_end(NULL);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -312,6 +366,8 @@ int main(void)
         cmocka_unit_test_teardown(test_what_is_open_takes_a_larger_budget, rig_end),
         cmocka_unit_test_teardown(test_finalists_share_a_start, rig_end),
         cmocka_unit_test_teardown(test_a_start_has_one_share, rig_end),
+        cmocka_unit_test_teardown(test_a_plateau_goes_on, rig_end),
+        cmocka_unit_test_teardown(test_finals_for_which_there_is_time, rig_end),
         cmocka_unit_test_teardown(test_a_program_without_threads, rig_end),
         cmocka_unit_test_teardown(test_a_program_that_does_not_work, rig_end),
         cmocka_unit_test_teardown(test_a_program_that_fails_late_goes_on, rig_end),
