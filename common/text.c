@@ -321,3 +321,20 @@ unsigned text_distance(const char *a, const char *b)
     }
     return above[length];
 }
+
+#define SLIPS_MOST 3
+#define LETTERS_OF_A_SLIP 3 /* of a short name nearly every word is near */
+
+bool text_is_meant(const char *name, const char *word, unsigned *slips)
+{
+    size_t length = strlen(name);
+    unsigned found = text_distance(name, word);
+    if (found > 0 && length > 1 && strncmp(word, name, length) == 0)
+        found = 1;
+    else if (found > SLIPS_MOST || (size_t)LETTERS_OF_A_SLIP * found > length)
+        return false;
+    if (found >= *slips)
+        return false;
+    *slips = found;
+    return true;
+}

@@ -96,17 +96,18 @@ bool text_is_displayable(const char *text);
  * if that is not one. The end of a text is none. */
 size_t text_character(const char *text, size_t size, uint32_t *code);
 
-/* Ends a text of that many bytes, which was cut there, before a character that is not whole. Returns
- * how many are left. */
+/* Ends a text of that many bytes, which was cut there, before a character that is not whole.
+ * Returns how many are left. */
 size_t text_end_whole(char *text, size_t length);
 
 /* Whether text can be a JSON string. */
 bool text_is_utf8(const char *text);
 
 /* How many letters must be put in, taken out, changed or swapped with the next one to make one name
- * of the other; UINT_MAX if b has 64 letters or more. What is this near may have been meant.
- */
-#define TEXT_NEAR 3
-/* A name is meant by another word with at most one slip in that many of its letters. */
-#define TEXT_LETTERS_OF_A_SLIP 3
+ * of the other; UINT_MAX if b has 64 letters or more. */
 unsigned text_distance(const char *a, const char *b);
+
+/* Whether a mistyped name means a word rather than those that were tried before. It has at most
+ * three slips, and one in three of its letters; or the word begins with it, which counts as one
+ * slip. *slips, UINT_MAX before the first try, becomes those of the nearest word so far. */
+bool text_is_meant(const char *name, const char *word, unsigned *slips);

@@ -218,8 +218,9 @@ static enum status misplaced_key(const char *section, const char *key)
 {
     char word[sizeof((struct loader *)0)->section];
     size_t length = strcspn(section, " \t");
+    unsigned slips = UINT_MAX;
     snprintf(word, sizeof word, "%.*s", (int)length, section);
-    if (text_distance(word, WORKLOAD_SECTION) <= TEXT_NEAR)
+    if (text_is_meant(word, WORKLOAD_SECTION, &slips))
         return status_set(STATUS_USAGE,
                           "'%s' describes a workload, and [%s] is points; did you mean "
                           "[" WORKLOAD_SECTION "%s]?",
@@ -349,7 +350,7 @@ static void find_near(const char *path, char near[NAME_MAX + 1])
 {
     char examples[PATH_MAX], asked[NAME_MAX + 1], name[NAME_MAX + 1];
     const struct dirent *entry;
-    unsigned best = TEXT_NEAR + 1;
+    unsigned slips = UINT_MAX;
     *near = '\0';
     DIR *directory = NULL;
     /* Where one of them is, all are. */
@@ -365,11 +366,8 @@ static void find_near(const char *path, char near[NAME_MAX + 1])
         if (!end || strcmp(end, suffix) != 0)
             continue;
         *end = '\0';
-        unsigned distance = text_distance(asked, name);
-        if (distance < best) {
-            best = distance;
+        if (text_is_meant(asked, name, &slips))
             memcpy(near, name, sizeof name);
-        }
     }
     if (directory)
         closedir(directory);

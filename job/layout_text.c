@@ -1,5 +1,6 @@
 #include "job/options.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,26 +53,23 @@ const char *layout_text(enum layout_kind kind, unsigned processes, unsigned thre
 static const struct {
     const char *word;
     enum layout_kind kind;
-} meanings[] = {{"mps", LAYOUT_PROCESSES_MPS},   {"process", LAYOUT_PROCESSES},
-                {"procs", LAYOUT_PROCESSES},     {"proc", LAYOUT_PROCESSES},
-                {"thread", LAYOUT_THREADS},      {"mps+processes", LAYOUT_PROCESSES_MPS},
-                {"mps+threads", LAYOUT_THREADS_MPS}, {"mixed", LAYOUT_HYBRID}};
+} meanings[] = {{"mps", LAYOUT_PROCESSES_MPS},
+                {"procs", LAYOUT_PROCESSES},
+                {"mps+processes", LAYOUT_PROCESSES_MPS},
+                {"mps+threads", LAYOUT_THREADS_MPS},
+                {"mixed", LAYOUT_HYBRID}};
 
 /* The name that is meant, or the nearest one; NULL: none. */
 static const char *meant_layout(const char *name)
 {
     const char *nearest = NULL;
-    unsigned best = TEXT_NEAR + 1;
+    unsigned slips = UINT_MAX;
     for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
         if (strcmp(meanings[i].word, name) == 0)
             return layouts[meanings[i].kind].name;
-    for (int i = 0; i < LAYOUT_KINDS; i++) {
-        unsigned distance = text_distance(name, layouts[i].name);
-        if (distance < best && distance < strlen(name)) {
-            best = distance;
+    for (int i = 0; i < LAYOUT_KINDS; i++)
+        if (text_is_meant(name, layouts[i].name, &slips))
             nearest = layouts[i].name;
-        }
-    }
     return nearest;
 }
 

@@ -19,7 +19,6 @@ static const struct {
 } meanings[] = {
     {"procs", "layout", "processes:N"},
     {"processes", "layout", "processes:N"},
-    {"process", "layout", "processes:N"},
     {"num-processes", "layout", "processes:N"},
     {"threads", "layout", "threads:N"},
     {"num-threads", "layout", "threads:N"},
@@ -28,13 +27,11 @@ static const struct {
     {"hybrid", "layout", "hybrid:PxT"},
     {"gpu", "device", NULL},
     {"emulated", "device", "emulated"},
-    {"emulate", "device", "emulated"},
     {"gpus", "device", NULL},
     {"gpu-id", "device", NULL},
     {"time", "duration", NULL},
     {"seconds", "duration", NULL},
     {"runtime", "duration", NULL},
-    {"out", "output", NULL},
     {"file", "output", NULL},
     {"json", "format", "json"},
     {"csv", "format", "csv"},
@@ -50,7 +47,6 @@ static const struct {
     {"p99", "max-p99", NULL},
     {"slo", "max-p99", NULL},
     {"latency", "max-p99", NULL},
-    {"graph", "launch", "graph"},
     {"graphs", "launch", "graph"},
     {"cuda-graphs", "launch", "graph"},
     {"queues", "connections", NULL},
@@ -78,21 +74,19 @@ const struct option_alias *option_alias_find(const char *name, char letter, unsi
 
 bool option_meaning(const char *name, unsigned command, const char **option, const char **value)
 {
-    const char *known = option_nearest(name, ~0u), *nearest = option_nearest(name, command);
-    unsigned best = nearest ? text_distance(name, nearest) : UINT_MAX;
-    const char *meant = NULL;
-    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++) {
-        unsigned distance = text_distance(name, meanings[i].word);
-        if (distance >= best || distance * TEXT_LETTERS_OF_A_SLIP > strlen(name) ||
-            !option_find(meanings[i].option, command))
-            continue;
-        best = distance;
-        nearest = meanings[i].option;
-        meant = meanings[i].value;
-    }
-    if (!nearest || (known && text_distance(name, known) < best))
+    unsigned slips = UINT_MAX;
+    const char *nearest = NULL, *meant = NULL;
+    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
+        if (option_find(meanings[i].option, command) &&
+            text_is_meant(name, meanings[i].word, &slips)) {
+            nearest = meanings[i].option;
+            meant = meanings[i].value;
+        }
+    /* Nearer than these: '--thread' is not the begin of '--threads-per-block'. */
+    const char *own = option_nearest(name, command, &slips);
+    if ((!own && !nearest) || option_nearest(name, ~0u, &slips))
         return false;
-    *option = nearest;
-    *value = meant;
+    *option = own ? own : nearest;
+    *value = own ? NULL : meant;
     return true;
 }

@@ -116,22 +116,15 @@ static const char *meant_choice(const char *text)
     return text;
 }
 
-/* The choice that a mistyped word means, or NULL: one that begins with it, or at most half of its
- * letters are wrong, since choices are short, and 'far' does not mean 'near'. */
+/* The choice that a mistyped word means, or NULL. */
 static const char *nearest_choice(const struct option_choice *choices, const char *text)
 {
     const char *nearest = NULL;
-    unsigned best = TEXT_NEAR + 1;
+    unsigned slips = UINT_MAX;
     text = meant_choice(text);
-    for (; choices && choices->word; choices++) {
-        if (strlen(text) > 1 && strncmp(choices->word, text, strlen(text)) == 0)
-            return choices->word;
-        unsigned distance = text_distance(text, choices->word);
-        if (distance < best && 2 * (size_t)distance <= strlen(text)) {
-            best = distance;
+    for (; choices && choices->word; choices++)
+        if (text_is_meant(text, choices->word, &slips))
             nearest = choices->word;
-        }
-    }
     return nearest;
 }
 
@@ -519,19 +512,12 @@ const struct option_row *option_find_letter(char letter, unsigned command)
     return NULL;
 }
 
-const char *option_nearest(const char *name, unsigned command)
+const char *option_nearest(const char *name, unsigned command, unsigned *slips)
 {
     const char *nearest = NULL;
-    unsigned best = TEXT_NEAR + 1;
-    for (int i = 0; i < OPTION_COUNT; i++) {
-        if (!(option_table[i].commands & command))
-            continue;
-        unsigned d = text_distance(name, option_table[i].name);
-        if (d < best) {
-            best = d;
+    for (int i = 0; i < OPTION_COUNT; i++)
+        if (option_table[i].commands & command && text_is_meant(name, option_table[i].name, slips))
             nearest = option_table[i].name;
-        }
-    }
     return nearest;
 }
 

@@ -385,8 +385,9 @@ enum status options_set(struct options *options, const struct option_row *row, c
 const struct option_row *option_find(const char *name, unsigned command);
 const struct option_row *option_find_letter(char letter, unsigned command);
 
-/* The known name nearest to a mistyped one, or NULL when none is near. */
-const char *option_nearest(const char *name, unsigned command);
+/* The option of the commands that a mistyped name means, NULL: none; *slips as of text_is_meant().
+ */
+const char *option_nearest(const char *name, unsigned command, unsigned *slips);
 
 /* The first item's value. The row must not be an axis. */
 int64_t options_integer(const struct options *options, enum option_id id);

@@ -1,5 +1,6 @@
 #include "job/workload_text.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,19 +166,13 @@ static const char *const meanings[][2] = {
 static enum status unknown_step(const char *name)
 {
     const char *nearest = NULL;
-    unsigned best = TEXT_NEAR + 1;
+    unsigned slips = UINT_MAX;
     for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
-        if (strcmp(meanings[i][0], name) == 0) {
-            best = 0;
+        if (text_is_meant(name, meanings[i][0], &slips))
             nearest = meanings[i][1];
-        }
-    for (size_t i = 0; i < WORDS; i++) {
-        unsigned d = text_distance(name, words[i].name);
-        if (d < best && d < strlen(words[i].name)) {
-            best = d;
+    for (size_t i = 0; i < WORDS; i++)
+        if (text_is_meant(name, words[i].name, &slips))
             nearest = words[i].name;
-        }
-    }
     if (nearest)
         return status_set(STATUS_USAGE, "unknown step '%.64s'; did you mean '%s'?", name, nearest);
     return status_set(STATUS_USAGE, "unknown step '%.64s'; there are " WORD_NAMES, name);
@@ -186,14 +181,10 @@ static enum status unknown_step(const char *name)
 static enum status unknown_key(const char *name, const struct word *word)
 {
     const char *nearest = NULL;
-    unsigned best = TEXT_NEAR + 1;
-    for (size_t i = 0; i < KEYS; i++) {
-        unsigned d = text_distance(name, keys[i].name);
-        if (d < best) {
-            best = d;
+    unsigned slips = UINT_MAX;
+    for (size_t i = 0; i < KEYS; i++)
+        if (text_is_meant(name, keys[i].name, &slips))
             nearest = keys[i].name;
-        }
-    }
     return status_set(STATUS_USAGE, "unknown key '%.64s' of %s%s%s%s", name, word->name,
                       nearest ? "; did you mean '" : "", nearest ? nearest : "",
                       nearest ? "'?" : "");

@@ -217,9 +217,6 @@ static const char *last_word(const char *name)
     return space ? space + 1 : name;
 }
 
-/* Of the names of commands, which are few. */
-#define LETTERS_OF_A_COMMANDS_SLIP 2
-
 /* What users of other tools call a command. */
 static const struct {
     const char *word, *command;
@@ -241,43 +238,33 @@ static const char *command_meant(const char *name)
     return NULL;
 }
 
-/* The command that a mistyped name means, by the whole name or the last word; NULL: none. */
-static const char *nearest_command(const char *name, unsigned letters_of_a_slip)
+/* The command that a mistyped name means by its last word, of equal ones that of its family; NULL:
+ * none. */
+static const char *nearest_command(const char *name, unsigned *slips)
 {
     const char *nearest = NULL, *word = last_word(name);
-    unsigned best = 2 * (TEXT_NEAR + 1);
-    for (size_t i = 0; i < command_count; i++) {
-        unsigned whole = text_distance(name, commands[i].name);
-        unsigned of_words = text_distance(word, last_word(commands[i].name));
-        unsigned distance = of_words < whole ? of_words : whole;
-        /* Of two commands whose last word is as near, the one of the same family. */
-        unsigned order = 2 * distance + (of_words < whole);
-        /* A short name is not meant by one of other letters. */
-        if (order < best && letters_of_a_slip * distance <= strlen(word)) {
-            best = order;
-            nearest = commands[i].name;
-        }
-    }
+    for (int of_family = 1; of_family >= 0; of_family--)
+        for (size_t i = 0; i < command_count; i++)
+            if ((!of_family || strncmp(commands[i].name, name, (size_t)(word - name)) == 0) &&
+                text_is_meant(word, last_word(commands[i].name), slips))
+                nearest = commands[i].name;
     return nearest;
 }
-
-/* Of the words that ask for help, to which no option is near. */
-#define HELP_SLIPS 2
 
 /* The word of two that a mistyped one means; NULL: neither. */
 static const char *nearest_of(const char *name, const char *one, const char *other)
 {
-    return text_distance(name, one) <= HELP_SLIPS     ? one
-           : text_distance(name, other) <= HELP_SLIPS ? other
-                                                      : NULL;
+    unsigned slips = UINT_MAX;
+    const char *nearest = text_is_meant(name, one, &slips) ? one : NULL;
+    return text_is_meant(name, other, &slips) ? other : nearest;
 }
 
 enum status command_unknown_word(const char *word)
 {
-    const char *nearest = nearest_command(word, TEXT_LETTERS_OF_A_SLIP);
-    const char *option = option_nearest(word, ~0u);
-    if (!nearest && option && TEXT_LETTERS_OF_A_SLIP * text_distance(word, option) <= strlen(word))
-        nearest = option;
+    unsigned slips = UINT_MAX;
+    const char *command = nearest_command(word, &slips),
+               *option = option_nearest(word, ~0u, &slips);
+    const char *nearest = option ? option : command;
     if (!nearest)
         return status_set(STATUS_USAGE,
                           "'%s' is not a command, option or value that help knows: 'mpsweep help' "
@@ -308,8 +295,9 @@ enum status command_unknown(const char *name)
     char names[512] = "";
     struct text text = {.at = names, .size = sizeof names};
     const char *space = strchr(name, ' '), *nearest = command_meant(name);
+    unsigned slips = UINT_MAX;
     if (!nearest)
-        nearest = nearest_command(name, LETTERS_OF_A_COMMANDS_SLIP);
+        nearest = nearest_command(name, &slips);
     const char *asked =
         strncmp(name, "--", 2) == 0 ? nearest_of(name + 2, "version", "help") : NULL;
     if (asked)
@@ -406,11 +394,11 @@ enum status command_unknown_option(const struct command *command, const char *na
     if (option_meaning(name, (unsigned)command->bit | command->also, &meant, &value))
         return status_set(STATUS_USAGE, "unknown option '--%s'; did you mean '--%s%s%s'?", name,
                           meant, value ? " " : "", value ? value : "");
-    const char *known = option_nearest(name, ~0u);
-    unsigned distance = known ? text_distance(name, known) : 0;
-    if (distance * TEXT_LETTERS_OF_A_SLIP > strlen(name) || (distance > 0 && strlen(name) < SHORT))
+    unsigned slips = UINT_MAX;
+    const char *known = option_nearest(name, ~0u, &slips);
+    if (known && slips > 0 && strlen(name) < SHORT)
         known = NULL;
-    if (known && distance == 0)
+    if (known && slips == 0)
         text_append(&text, "; it belongs to ");
     else if (known)
         text_append(&text, "; '--%s' belongs to ", known);

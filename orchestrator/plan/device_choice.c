@@ -1,5 +1,6 @@
 #include "orchestrator/plan/device_choice.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,8 +41,8 @@ static enum status add_word(const char *text, const char *word, size_t length,
                           (int)length, word);
     memcpy(out->words[out->count], word, length);
     out->words[out->count][length] = '\0';
-    unsigned slips = text_distance(out->words[out->count], EMULATED);
-    if (slips > 0 && slips <= TEXT_NEAR)
+    unsigned slips = UINT_MAX;
+    if (text_is_meant(out->words[out->count], EMULATED, &slips) && slips > 0)
         return status_set(STATUS_USAGE,
                           "no device '%s': it takes a number, a UUID, 'all' or 'emulated'; did you "
                           "mean '%s'?",

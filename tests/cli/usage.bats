@@ -5,6 +5,7 @@ load helper
 
 @test "unknown command" {
   refused "unknown command 'swep'; did you mean 'sweep'\?" "$MPSWEEP" swep
+  refused "unknown command 'doc'; did you mean 'doctor'\?" "$MPSWEEP" doc
   refused "unknown command 'doktor'; did you mean 'doctor'\?" "$MPSWEEP" doktor
   refused "unknown command 'slurm stauts'; did you mean 'slurm status'\?" "$MPSWEEP" slurm stauts
   refused "unknown command 'mps strat'; did you mean 'mps start'\?" "$MPSWEEP" mps strat
@@ -54,6 +55,10 @@ load helper
   refused "'prometheus' is not a value of format: .*; did you mean 'openmetrics'\?" "$MPSWEEP" export a -f prometheus
   refused "'md' is not a value of format: .*; did you mean 'markdown'\?" "$MPSWEEP" export a -f md
   refused "one of table\|.*\|json; did you mean 'table'\? \(options" "$MPSWEEP" sweep -f tabel
+  # Of a short word nearly every option is near.
+  refused "unknown option '--foo' \(options" "$MPSWEEP" sweep --foo
+  # An option is meant by what it begins with.
+  refused "unknown option '--dur'; did you mean '--duration'\?" "$MPSWEEP" sweep --dur 1
   # 'far' does not mean 'near'.
   refused "one of near\|scatter\|none \(options" "$MPSWEEP" sweep --bind far
   refused "unknown option '--hlep'; did you mean '--help'\?" "$MPSWEEP" tune --hlep

@@ -128,10 +128,41 @@ static void test_times(void **state)
     }
 }
 
+/* Whether `name` means `word`, by how many slips; 9: it does not. */
+static void check_meant(const char *name, const char *word, unsigned slips)
+{
+    unsigned found = 9;
+    assert_int_equal(text_is_meant(name, word, &found), slips < 9);
+    assert_int_equal(found, slips);
+}
+
+static void test_meant(void **state)
+{
+    (void)state;
+    check_meant("memory", "memory", 0);
+    check_meant("memroy", "memory", 1);
+    check_meant("prcsion", "precision", 2);
+    check_meant("partition", "sm-partition", 3);
+    check_meant("du", "duration", 1);
+    check_meant("d", "duration", 9);
+    check_meant("", "duration", 9);
+    check_meant("rat", "rate", 1);
+    check_meant("tu", "tune", 1);
+    /* Short, and of other letters. */
+    check_meant("foo", "mps", 9);
+    check_meant("far", "near", 9);
+    check_meant("partitions-of-it", "sm-partition", 9);
+    /* Of two that are as near, the first one. */
+    unsigned slips = 1;
+    assert_false(text_is_meant("memroy", "memory", &slips));
+    assert_int_equal(slips, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cut), cmocka_unit_test(test_times), cmocka_unit_test(test_utf8),
+        cmocka_unit_test(test_cut),       cmocka_unit_test(test_meant),
+        cmocka_unit_test(test_times),     cmocka_unit_test(test_utf8),
         cmocka_unit_test(test_displayed), cmocka_unit_test(test_printable)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include <limits.h>
+
 #include "job/options.h"
 
 static struct options options;
@@ -273,9 +275,14 @@ static void a_bad_value_changes_nothing(void **state)
 static void mistyped_names_find_the_right_one(void **state)
 {
     (void)state;
-    assert_string_equal(option_nearest("memroy", ~0u), "memory");
-    assert_string_equal(option_nearest("conections", ~0u), "connections");
-    assert_null(option_nearest("frobnicate", ~0u));
+    unsigned slips = UINT_MAX;
+    assert_string_equal(option_nearest("memroy", ~0u, &slips), "memory");
+    assert_int_equal(slips, 1);
+    assert_null(option_nearest("conections", ~0u, &slips));
+    slips = UINT_MAX;
+    assert_string_equal(option_nearest("conections", ~0u, &slips), "connections");
+    slips = UINT_MAX;
+    assert_null(option_nearest("frobnicate", ~0u, &slips));
     assert_null(option_find("memory", OPTION_PLOT));
 }
 
