@@ -99,8 +99,8 @@ static enum status start_error(const char *program, int error)
                           strerror(error), program);
     if (is_here)
         return status_set(code,
-                          "cannot run '%s': the file of that name here is not executable: write its "
-                          "interpreter before it",
+                          "cannot run '%s': the file of that name here is not executable: write "
+                          "its interpreter before it",
                           program);
     return status_set(code, "cannot run '%s': %s", program, strerror(error));
 }
@@ -110,13 +110,13 @@ static enum status exec_error(const char *program, int error)
 {
     if (error == ENOENT && is_file(program))
         return status_set(STATUS_SYSTEM,
-                          "cannot run '%s': its interpreter is missing: look at its first line, which "
-                          "may end as on Windows",
+                          "cannot run '%s': its interpreter is missing: look at its first line, "
+                          "which may end as on Windows",
                           program);
     if (error == ENOEXEC)
         return status_set(STATUS_SYSTEM,
-                          "cannot run '%s': %s: a script begins with #! and its interpreter", program,
-                          strerror(error));
+                          "cannot run '%s': %s: a script begins with #! and its interpreter",
+                          program, strerror(error));
     return start_error(program, error);
 }
 
@@ -372,14 +372,12 @@ enum status child_wait(pid_t pid, int pidfd, uint64_t deadline_ns, int *wait_sta
     return collect(pid, wait_status);
 }
 
-enum status child_end(pid_t pid, int pidfd, bool whole_group, uint64_t grace_ns, int *wait_status)
+enum status child_end(pid_t pid, int pidfd, uint64_t grace_ns, int *wait_status)
 {
-    /* Not reaped yet, so neither number can have been given to another process. */
-    pid_t target = whole_group ? -pid : pid;
-    kill(target, SIGTERM);
+    /* Not reaped yet, so its number cannot have been given to another process. */
+    kill(-pid, SIGTERM);
     bool ended = has_ended(pidfd, clock_now_ns() + grace_ns);
-    if (!ended || whole_group)
-        kill(target, SIGKILL);
+    kill(-pid, SIGKILL);
     if (!ended && !has_ended(pidfd, clock_now_ns() + KILL_WAIT_NS))
         return status_set(STATUS_TIMEOUT, "process %d does not end, not even by SIGKILL", (int)pid);
     return collect(pid, wait_status);

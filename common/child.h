@@ -61,10 +61,10 @@ enum status child_spawn(const struct child_spawn_options *options, pid_t *pid, i
  * still runs. wait_status is as from waitpid(). */
 enum status child_wait(pid_t pid, int pidfd, uint64_t deadline_ns, int *wait_status);
 
-/* Ends a child: SIGTERM, up to grace_ns, SIGKILL, and reaps it. With whole_group its process
- * group gets the signals, and what the group has left over is killed. STATUS_TIMEOUT: it does not
- * end even after SIGKILL (stuck in the kernel), and is left unreaped. */
-enum status child_end(pid_t pid, int pidfd, bool whole_group, uint64_t grace_ns, int *wait_status);
+/* Ends a child that has a session or a process group of its own: SIGTERM to the group, up to
+ * grace_ns, SIGKILL to what is left of it, and reaps the child. STATUS_TIMEOUT: it does not end
+ * even after SIGKILL (stuck in the kernel), and is left unreaped. */
+enum status child_end(pid_t pid, int pidfd, uint64_t grace_ns, int *wait_status);
 
 /*
  * Makes this process the parent of what its descendants leave behind when the processes between

@@ -168,7 +168,7 @@ enum status child_run(const struct child_options *options, struct child_result *
     enum status ending = read_until_end(pidfd, streams, options->deadline_ns,
                                         options->interrupt ? *options->interrupt : -1);
     if (ending != STATUS_OK) {
-        status = child_end(pid, pidfd, true, GRACE_NS, &wait_status);
+        status = child_end(pid, pidfd, GRACE_NS, &wait_status);
         if (status == STATUS_OK && ending == STATUS_INTERRUPTED)
             status = status_set(STATUS_INTERRUPTED, "interrupted");
         else if (status == STATUS_OK)

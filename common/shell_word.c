@@ -2,20 +2,15 @@
 
 #include <string.h>
 
-void shell_word_quote_bytes(FILE *file, const char *text, size_t bytes)
-{
-    fputc('\'', file);
-    for (size_t i = 0; i < bytes; i++)
-        if (text[i] == '\'')
-            fputs("'\\''", file);
-        else
-            fputc(text[i], file);
-    fputc('\'', file);
-}
-
 void shell_word_quote(FILE *file, const char *text)
 {
-    shell_word_quote_bytes(file, text, strlen(text));
+    fputc('\'', file);
+    for (; *text; text++)
+        if (*text == '\'')
+            fputs("'\\''", file);
+        else
+            fputc(*text, file);
+    fputc('\'', file);
 }
 
 void shell_word_write(FILE *file, const char *text)

@@ -9,9 +9,6 @@
 /* Writes text as a quoted word: 'it'\''s'. */
 void shell_word_quote(FILE *file, const char *text);
 
-/* Quotes the first bytes of text. */
-void shell_word_quote_bytes(FILE *file, const char *text, size_t bytes);
-
 /* Writes text for people to type: without quotes where it needs none. */
 void shell_word_write(FILE *file, const char *text);
 

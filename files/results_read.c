@@ -74,9 +74,7 @@ static enum status add_header(const char *path, unsigned long number, json_t *he
         return status;
     if (results->header == NULL)
         results->header = json_incref(header);
-    else if (json_is_true(json_object_get(header, "resumed")))
-        results->resumed = true;
-    else
+    else if (!json_is_true(json_object_get(header, "resumed")))
         return status_set(STATUS_USAGE,
                           "'%s' line %lu: another file begins; 'mpsweep merge' joins files", path,
                           number);

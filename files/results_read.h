@@ -29,7 +29,6 @@ struct results {
     json_t *probes;       /* an array of objects in their order: records of probes */
     json_t *fleet;        /* an object: what a merge found of the nodes, or NULL */
     json_t *footer;       /* an object, or NULL if the last run was cut short */
-    bool resumed;         /* there is a later header */
     bool torn;            /* bytes after the last whole line were ignored */
     bool odd;             /* see results_make_displayable() */
     uint64_t whole_bytes; /* the length up to the end of the last whole line: append there */

@@ -288,7 +288,7 @@ enum status guard_daemon_end(struct guard_daemon *daemon, uint64_t patience_ns)
         child_result_release(&reply);
     }
     if (daemon->pid) {
-        enum status status = child_end(daemon->pid, daemon->pidfd, true, GRACE_NS, &wait_status);
+        enum status status = child_end(daemon->pid, daemon->pidfd, GRACE_NS, &wait_status);
         if (status != STATUS_OK)
             return status_prefix(status, "the MPS control daemon: ");
     }

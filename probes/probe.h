@@ -160,13 +160,12 @@ void probe_blocked(struct probe_run *run, unsigned metric);
 enum status probe_cycles(const struct probe_run *run, uint64_t ns, unsigned long long *out);
 
 /* The calls that most arms make, checked: make a context current, make a non-blocking stream, wait
- * for one, allocate on the GPU, launch one block of a kernel without parameters. */
+ * for one, allocate on the GPU, launch one thread of a kernel without parameters. */
 enum status probe_set_current(const struct probe_run *run, cuda_context context);
 enum status probe_new_stream(const struct probe_run *run, cuda_stream *out);
 enum status probe_synchronize(const struct probe_run *run, cuda_stream stream);
 enum status probe_allocate(const struct probe_run *run, cuda_device_pointer *out, size_t bytes);
-enum status probe_launch(const struct probe_run *run, cuda_function function, unsigned threads,
-                         cuda_stream stream);
+enum status probe_launch(const struct probe_run *run, cuda_function function, cuda_stream stream);
 
 /* Destroys a stream, and releases memory of the GPU; either is fine if there is none. */
 void probe_destroy_stream(const struct probe_run *run, cuda_stream stream);

@@ -41,10 +41,9 @@ enum status probe_allocate(const struct probe_run *run, cuda_device_pointer *out
     return PROBE_CALL(run, mem_alloc, out, bytes);
 }
 
-enum status probe_launch(const struct probe_run *run, cuda_function function, unsigned threads,
-                         cuda_stream stream)
+enum status probe_launch(const struct probe_run *run, cuda_function function, cuda_stream stream)
 {
-    return PROBE_CALL(run, launch_kernel, function, 1, 1, 1, threads, 1, 1, 0, stream, NULL, NULL);
+    return PROBE_CALL(run, launch_kernel, function, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL);
 }
 
 void probe_destroy_stream(const struct probe_run *run, cuda_stream stream)

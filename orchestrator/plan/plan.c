@@ -221,11 +221,11 @@ void plan_release(struct plan *plan)
     *plan = (struct plan){0};
 }
 
-enum status plan_check_stagger(const struct plan *plan, uint64_t window_ns)
+enum status plan_check_stagger(const struct plan *plan)
 {
     enum status status = STATUS_OK;
     for (size_t i = 0; i < plan->count && status == STATUS_OK; i++)
-        status = point_check_stagger(&plan->points[i], window_ns);
+        status = point_check_stagger(&plan->points[i], 0);
     return status;
 }
 

@@ -38,8 +38,8 @@ void plan_release(struct plan *plan);
  * each setting that is not neutral. It depends on no struct's layout. */
 void point_key_print(FILE *out, const struct point *point);
 
-/* point_check_stagger() of every point. */
-enum status plan_check_stagger(const struct plan *plan, uint64_t window_ns);
+/* point_check_stagger() of every point, before its window is known. */
+enum status plan_check_stagger(const struct plan *plan);
 
 /* Fills order with 0..count-1, shuffled by seed and round; seed 0 leaves the plan's order. */
 void plan_order(size_t count, unsigned seed, unsigned round, size_t *order);

@@ -223,7 +223,7 @@ static void write_again(FILE *out, const struct report_file *file)
 
 /* -- the page ---------------------------------------------------------------------------------- */
 
-static void write_head(FILE *out, const char *title)
+static void write_head(FILE *out)
 {
     fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
@@ -231,7 +231,7 @@ static void write_head(FILE *out, const char *title)
           "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
           "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n",
           out);
-    html_element(out, "title", title);
+    html_element(out, "title", "mpsweep report");
     fprintf(out, "\n<style>\n%s</style>\n</head>\n<body>\n<main>\n", report_style);
 }
 
@@ -264,7 +264,7 @@ static enum status write_file(FILE *out, const struct report_file *file, size_t 
 
 enum status report_write_page(FILE *out, const struct report_file *files, size_t count)
 {
-    write_head(out, "mpsweep report");
+    write_head(out);
     fputs("<h1>mpsweep report</h1>\n", out);
     for (size_t i = 0; i < count; i++) {
         enum status status = write_file(out, &files[i], FIGURE_BYTES / count);

@@ -407,7 +407,7 @@ static enum status prepare(struct sweep *sweep, const struct invocation *invocat
     if (status == STATUS_OK)
         status = make_plan(campaign);
     if (status == STATUS_OK)
-        status = plan_check_stagger(&campaign->plan, 0);
+        status = plan_check_stagger(&campaign->plan);
     if (status == STATUS_OK && !options_switch(campaign->options, OPTION_QUIET)) {
         campaign_notify_unused(campaign);
         notify_window(invocation);

@@ -48,7 +48,7 @@ static enum status measure(struct probe_run *run, const struct probe_gpu *gpu,
                            struct waiting_copy *copy, struct probe_watchdog *watchdog,
                            cuda_stream stream)
 {
-    enum status status = probe_launch(run, gpu->empty, 1, stream);
+    enum status status = probe_launch(run, gpu->empty, stream);
     if (status == STATUS_OK)
         status = probe_begin(run);
     uint64_t until_ns = clock_now_ns() + run->measure_ns;

@@ -106,7 +106,7 @@ static void wait_times_out_then_end_reaps(void **state)
     assert_int_equal(getpgid(pid), pid);
     assert_int_equal(child_wait(pid, pidfd, clock_now_ns() + NS_PER_MS, &wait_status),
                      STATUS_TIMEOUT);
-    assert_int_equal(child_end(pid, pidfd, false, 30 * NS_PER_S, &wait_status), STATUS_OK);
+    assert_int_equal(child_end(pid, pidfd, 30 * NS_PER_S, &wait_status), STATUS_OK);
     assert_int_equal(WTERMSIG(wait_status), SIGTERM);
     close(pidfd);
 }
@@ -160,8 +160,11 @@ static void adopted_processes_end_and_children_live(void **state)
     (void)state;
     int held[2], pidfd, wait_status;
     pid_t pid;
-    struct child_spawn_options options = {
-        .argv = ARGV("sleep", "600"), .stdin_fd = -1, .stdout_fd = -1, .stderr_fd = -1};
+    struct child_spawn_options options = {.argv = ARGV("sleep", "600"),
+                                          .stdin_fd = -1,
+                                          .stdout_fd = -1,
+                                          .stderr_fd = -1,
+                                          .new_process_group = true};
     assert_int_equal(pipe2(held, O_CLOEXEC), 0);
     child_adopt();
     assert_int_equal(child_spawn(&options, &pid, &pidfd), STATUS_OK);
@@ -170,7 +173,7 @@ static void adopted_processes_end_and_children_live(void **state)
     assert_int_equal(child_end_adopted(SOON), STATUS_OK);
     assert_true(pipe_ends_soon(held[0]));
     assert_int_equal(child_wait(pid, pidfd, clock_now_ns(), &wait_status), STATUS_TIMEOUT);
-    assert_int_equal(child_end(pid, pidfd, false, 30 * NS_PER_S, &wait_status), STATUS_OK);
+    assert_int_equal(child_end(pid, pidfd, 30 * NS_PER_S, &wait_status), STATUS_OK);
     close(pidfd);
     close(held[0]);
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);

@@ -43,23 +43,11 @@ static void quotes_only_what_needs_it(void **state)
     }
 }
 
-static void quotes_the_first_bytes(void **state)
-{
-    char text[32] = "";
-    FILE *file = fmemopen(text, sizeof text, "w");
-    (void)state;
-    assert_non_null(file);
-    shell_word_quote_bytes(file, "ab{port}", 2);
-    fclose(file);
-    assert_string_equal(text, "'ab'");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(quotes_in_a_buffer),
         cmocka_unit_test(quotes_only_what_needs_it),
-        cmocka_unit_test(quotes_the_first_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
