@@ -1,7 +1,8 @@
 # Tests of the command line (bats, jq), on the emulated GPU: the longest first, since several run at
 # once, and no long one remains for the end.
 if HAVE_CURL
-server_tests = tests/cli/server.bats tests/cli/server_answers.bats
+server_tests = tests/cli/server.bats tests/cli/server_failures.bats \
+    tests/cli/server_requests.bats tests/cli/server_answers.bats
 endif
 cli_tests = \
     tests/cli/program.bats \
