@@ -25,13 +25,15 @@ tune_machines = \
     tests/unit/tune/machine_usl_draw.c tests/unit/tune/machine_usl_measure.c
 
 unit_tests += tests/unit/tune/test_bounds tests/unit/tune/test_costs tests/unit/tune/test_gp \
-    tests/unit/tune/test_eligible tests/unit/tune/test_equals tests/unit/tune/test_order tests/unit/tune/test_search tests/unit/tune/test_space \
+    tests/unit/tune/test_eligible tests/unit/tune/test_equals tests/unit/tune/test_finals \
+    tests/unit/tune/test_order tests/unit/tune/test_search tests/unit/tune/test_space \
     tests/unit/tune/test_starts
 first_tests += tests/unit/tune/test_machines tests/unit/tune/test_families
 tests_unit_tune_test_families_SOURCES = tests/unit/tune/test_families.c $(tune_machines)
 tests_unit_tune_test_bounds_SOURCES = tests/unit/tune/test_bounds.c tests/unit/tune/rig.c tests/unit/tune/rig.h
 tests_unit_tune_test_eligible_SOURCES = tests/unit/tune/test_eligible.c tests/unit/tune/rig.c tests/unit/tune/rig.h
 tests_unit_tune_test_equals_SOURCES = tests/unit/tune/test_equals.c tests/unit/tune/rig.c tests/unit/tune/rig.h
+tests_unit_tune_test_finals_SOURCES = tests/unit/tune/test_finals.c tests/unit/tune/rig.c tests/unit/tune/rig.h
 tests_unit_tune_test_order_SOURCES = tests/unit/tune/test_order.c tests/unit/tune/rig.c tests/unit/tune/rig.h
 tests_unit_tune_test_costs_SOURCES = tests/unit/tune/test_costs.c
 tests_unit_tune_test_gp_SOURCES = tests/unit/tune/test_gp.c
