@@ -209,7 +209,8 @@ TABLE
   chmod 700 kept
   kill -0 "$daemon"
   mv kept moved
-  refused "cannot reach|does not answer|another" "$MPSWEEP" mps stop --dir kept || true
+  refused "there is no directory .kept." "$MPSWEEP" mps stop --dir kept
+  refused "no MPS control daemon answers in .*/kept/mps.; end its clients, or give --force" "$MPSWEEP" mps stop --dir moved
   mv moved kept
   expect 0 "$MPSWEEP" mps stop --dir kept
 }

@@ -60,7 +60,8 @@ make_files() {
       { echo "with $file $options" >&2; failed=1; }
     [ ! -e none.jsonl ] || { echo "$file left results" >&2; failed=1; rm none.jsonl; }
   done < <(unusable | sed "s|@HERE@|$PWD|")
-  [ $count -gt 15 ] && [ $failed -eq 0 ]
+  [ $count -gt 15 ]
+  [ $failed -eq 0 ]
   # Also in a job file elsewhere.
   mkdir jobs
   printf '[a]\nlayout = threads:1\nworkload = ./my plug.so\n' >jobs/j.job
@@ -238,7 +239,8 @@ wrong_in() {
     bad "$1" "${options// /}" "${status// /}" "${pattern# }" ||
       { echo "with $options" >&2; failed=1; }
   done < <(wrong)
-  [ $count -gt 15 ] && [ $failed -eq 0 ]
+  [ $count -gt 15 ]
+  [ $failed -eq 0 ]
 }
 
 @test "one of two processes goes wrong" { wrong_in processes:2; }

@@ -221,7 +221,7 @@ EOF
   page bad.jsonl
   holds '&lt;script&gt;x&lt;/script&gt;&lt;img src=y&gt;&quot;&amp;&#39;'
   [ "$(grep -o '<script' report.html | wc -l)" -eq 1 ]
-  ! grep -q '<img' report.html
+  absent '<img' report.html
   mv bad.jsonl '<script>w.jsonl'
   page '<script>w.jsonl'
   [ "$(grep -o '<script' report.html | wc -l)" -eq 1 ]
