@@ -576,8 +576,9 @@ const struct option_row option_table[OPTION_COUNT] = {
      "status: the same, or a pipe directory of a foreign daemon, which is only looked at."},
     {OPTION_MPS_GPU, "device", 'd', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, START | OPTION_MPS_STATUS,
      NULL, 0, 0, NULL, "UUID|N|emulated", DAEMON,
-     "The only GPU that the daemon and its clients see: its UUID or number, or 'emulated'.\n"
-     "Default: all GPUs."},
+     "start, run: the only GPU that the daemon and its clients see: its UUID or number, or\n"
+     "'emulated'. Default: all GPUs.\n"
+     "status: 'emulated', where DIR is the pipe directory of a foreign emulated daemon."},
     {OPTION_MPS_PERCENTAGE, "active-thread-percentage", 0, OPTION_KIND_PERCENT, OPTION_NOT_IN_JOB,
      START, NULL, 0.1, 100, NULL, "PCT", DAEMON,
      "Share of the multiprocessors that each client gets at most; one decimal."},

@@ -68,6 +68,11 @@ static enum status find(const struct options *options, struct mps_status *out)
 {
     const char *directory = options_text(options, OPTION_MPS_DIR);
     const char *gpu = options_text(options, OPTION_MPS_GPU);
+    if (gpu && strcmp(gpu, "emulated") != 0)
+        return status_set(STATUS_USAGE,
+                          "'%s' is not a value of device: a status is of a whole daemon, and takes "
+                          "'emulated' alone",
+                          gpu);
     enum status status = find_ours(directory, &out->kept);
     out->control = (struct mps_control){out->program, out->pipe_directory};
     out->ours = status == STATUS_OK;
@@ -79,7 +84,7 @@ static enum status find(const struct options *options, struct mps_status *out)
     if (!directory || strlen(directory) >= sizeof out->pipe_directory || !has_socket(directory))
         return status;
     snprintf(out->pipe_directory, sizeof out->pipe_directory, "%s", directory);
-    if (gpu && strcmp(gpu, "emulated") == 0)
+    if (gpu)
         return emulation_find_control(out->program);
     snprintf(out->program, sizeof out->program, "nvidia-cuda-mps-control");
     return STATUS_OK;

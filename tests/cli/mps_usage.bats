@@ -173,6 +173,8 @@ TABLE
   no_environment 'no MPS daemon of mpsweep'
   refused 'is not empty' "${MPS_START[@]}" --dir theirs
   # It may be looked at.
+  refused "^mpsweep: '0' is not a value of device: a status is of a whole daemon, and takes 'emulated' alone$" \
+    "$MPSWEEP" mps status --dir theirs --device 0
   expect 0 "$MPSWEEP" mps status --dir theirs --gpu emulated
   grep -q '(not mpsweep.s: only looked at)' out
   grep -q '^GPU .*(emulated)$' out
