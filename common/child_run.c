@@ -123,6 +123,22 @@ static enum status read_until_end(int pidfd, struct stream streams[2], uint64_t 
     }
 }
 
+/* Reads both streams until the program has ended, and ends it where it does not in time. */
+static enum status await_end(const struct child_options *options, pid_t pid, int pidfd,
+                             struct stream streams[2], int *wait_status)
+{
+    enum status ending = read_until_end(pidfd, streams, options->deadline_ns,
+                                        options->interrupt ? *options->interrupt : -1);
+    if (ending == STATUS_OK)
+        return child_wait(pid, pidfd, 0, wait_status);
+    enum status status = child_end(pid, pidfd, GRACE_NS, wait_status);
+    if (status != STATUS_OK)
+        return status_prefix(status, "'%s': ", options->argv[0]);
+    if (ending == STATUS_INTERRUPTED)
+        return status_set(STATUS_INTERRUPTED, "interrupted");
+    return status_set(STATUS_TIMEOUT, "'%s' did not end in time and was ended", options->argv[0]);
+}
+
 enum status child_run(const struct child_options *options, struct child_result *result)
 {
     struct stream streams[2] = {{.read_fd = -1, .write_fd = -1}, {.read_fd = -1, .write_fd = -1}};
@@ -165,19 +181,7 @@ enum status child_run(const struct child_options *options, struct child_result *
         goto out;
     descriptor_close(&streams[0].write_fd);
     descriptor_close(&streams[1].write_fd);
-    enum status ending = read_until_end(pidfd, streams, options->deadline_ns,
-                                        options->interrupt ? *options->interrupt : -1);
-    if (ending != STATUS_OK) {
-        status = child_end(pid, pidfd, GRACE_NS, &wait_status);
-        if (status == STATUS_OK && ending == STATUS_INTERRUPTED)
-            status = status_set(STATUS_INTERRUPTED, "interrupted");
-        else if (status == STATUS_OK)
-            status = status_set(STATUS_TIMEOUT, "'%s' did not end in time and was ended", program);
-        else
-            status_record_before("'%s': ", program);
-        goto out;
-    }
-    status = child_wait(pid, pidfd, 0, &wait_status);
+    status = await_end(options, pid, pidfd, streams, &wait_status);
     if (status != STATUS_OK)
         goto out;
     stream_drain(&streams[0]);
