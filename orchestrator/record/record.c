@@ -84,24 +84,29 @@ static json_t *clients_array(const struct point *point, const struct round_resul
     return array;
 }
 
-static void add_numbers(json_t *record, const struct point *point,
-                        const struct measurement *measurement, const struct interval *interval,
-                        double precision_rel)
+static json_t *rounds_array(const struct measurement *measurement)
 {
-    const struct round_result *result = &measurement->last;
-    json_t *rounds = json_array();
+    json_t *array = json_array();
     for (unsigned i = 0; i < measurement->rounds; i++) {
         json_t *round = json_pack("{s:f, s:f}", "throughput_ips", measurement->throughputs[i],
                                   "seconds", measurement->windows[i]);
         json_object_set_new(round, "ci95_rel", record_real_or_null(measurement->intervals[i]));
         json_object_set_new(round, "p99_us",
                             json_real(measurement->percentiles[i].us[PERCENTILE_P99]));
-        json_array_append_new(rounds, round);
+        json_array_append_new(array, round);
     }
+    return array;
+}
+
+static void add_numbers(json_t *record, const struct point *point,
+                        const struct measurement *measurement, const struct interval *interval,
+                        double precision_rel)
+{
+    const struct round_result *result = &measurement->last;
     json_object_set_new(record, "throughput_ips",
                         json_real(statistics_mean(measurement->throughputs, measurement->rounds)));
     json_object_set_new(record, "ci95_rel", record_real_or_null(interval->half_rel));
-    json_object_set_new(record, "rounds", rounds);
+    json_object_set_new(record, "rounds", rounds_array(measurement));
     json_object_set_new(record, "iterations", json_integer((json_int_t)result->iterations));
     /* The throughput of an open loop is the one that is offered: more of it is not surer. */
     record_add_precision(record, point, measurement, interval,
