@@ -152,6 +152,7 @@ enum status nvml_device_snapshot(const struct nvml *nvml, const char *uuid,
 /* The GPU with this UUID. STATUS_NOT_FOUND: NVML does not know it. *out is set only on success. */
 enum status nvml_device_find(const struct nvml *nvml, const char *uuid, nvml_device *out);
 
+/* Reads what the GPU does now. A value counts only where its known_ flag is true. */
 void nvml_device_sample(const struct nvml *nvml, nvml_device device, struct nvml_sample *out);
 void nvml_device_limits(const struct nvml *nvml, nvml_device device, struct nvml_limits *out);
 

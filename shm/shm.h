@@ -335,10 +335,12 @@ void shm_text_publish(struct shm_text *text, const char *line);
  * meanwhile leaves parts of both. */
 void shm_text_read(const struct shm_text *text, char out[SHM_TEXT_BYTES]);
 
+/* The record of a process, which there is room for; as also for the slots below. */
 struct shm_process *shm_process_at(const struct shm *shm, unsigned process);
 /* Worker number `slot` of a process: stream by stream of its first thread, then of the next. */
 struct shm_slot *shm_slot_at(const struct shm *shm, unsigned process, unsigned slot);
 
+/* Streams of each thread, 1 at least. */
 static inline unsigned shm_streams(const struct shm_header *header)
 {
     return header->settings.streams > 1 ? header->settings.streams : 1;

@@ -13,6 +13,7 @@
 /* The share of the standard normal distribution that is below x. */
 double statistics_normal_below(double x);
 
+/* The mean; 0 of no values. */
 double statistics_mean(const double *values, size_t count);
 
 /* Sorts the values, the smallest first. */

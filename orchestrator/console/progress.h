@@ -25,6 +25,7 @@ struct progress {
     char subject[PROGRESS_SUBJECT];
 };
 
+/* Of `total` steps that take so long together; quiet: none is shown. */
 void progress_init(struct progress *progress, bool quiet, size_t total, double estimated_s);
 
 /* Begins a step on subject. The line is "[3/9] 20 s left: SUBJECT". */

@@ -26,6 +26,7 @@ const char *help_section(const char *text, const char *heading, size_t *length);
 /* The page of a command, and the section with its examples: a family's page has one for each. */
 void help_page_of(const struct command *command, char page[16], const char **examples);
 
+/* Whether a command is on a page: its own, or its family's. */
 bool help_is_on_page(const struct command *command, const char *page);
 
 /* What an option's value looks like; NULL: it takes none. form has room for it. */

@@ -262,6 +262,8 @@ struct merge_reader {
         .merge = (of), .fd = -1                                                                    \
     }
 
+/* Reads the bytes of a line of a source, from its file's offset on, into reader->line.
+ * STATUS_SYSTEM: the file cannot be read any more, or has become shorter. STATUS_MEMORY. */
 enum status merge_reader_line(struct merge_reader *reader, size_t source, uint64_t offset,
                               size_t bytes);
 void merge_reader_close(struct merge_reader *reader);

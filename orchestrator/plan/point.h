@@ -10,6 +10,7 @@
 #include "job/point.h"
 #include "orchestrator/plan/placeholders.h"
 
+/* Whether its processes are clients of MPS. */
 bool point_over_mps(const struct point *point);
 
 /* Whether it is a program of the user's. */

@@ -44,6 +44,7 @@ struct table_settings {
     bool rates; /* and in the rate that was asked for, which has no row here */
 };
 
+/* Finds them; their rows are in the order of the settings table. */
 void table_settings_find(const json_t *points, struct table_settings *out);
 
 /* "P×T×S" where some thread has several streams, else "P×T". */
@@ -53,6 +54,7 @@ const char *table_shape_title(const json_t *points);
 void table_settings_add(struct columns *table, const struct table_settings *settings,
                         const json_t *points);
 
+/* The title of a setting's column. */
 const char *table_setting_title(const struct option_row *row);
 
 /* The value of a cell: "-" where there is none. Returns out. */

@@ -37,8 +37,7 @@ struct round_requests {
     char first[128];             /* why the first of both failed; "": none did */
 };
 
-/* Returns the requests without a good answer. */
-
+/* The requests without a good answer. */
 static inline uint64_t round_failed_requests(const struct round_requests *requests)
 {
     return requests->errors + requests->wrong_answers;

@@ -19,6 +19,7 @@ struct gpu_set {
  * device_choice_find(). */
 enum status gpu_set_choose(struct gpu_set *gpus, const struct device_choice *choice);
 
+/* GPU number gpu of the run, less than gpus->count. */
 const struct device_info *gpu_at(const struct gpu_set *gpus, unsigned gpu);
 
 /* The first GPU of the driver beside GPU 0; NULL if there is none. */

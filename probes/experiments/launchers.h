@@ -59,6 +59,7 @@ struct launchers {
     struct launcher each[LAUNCHERS_MOST];
 };
 
+/* Runs the arm, as above. Errors are those of the first launcher that failed. */
 enum status launchers_run(struct probe_run *run, const struct launchers_options *options);
 
 /* One launch: of a kernel, or of the graph. */

@@ -35,6 +35,7 @@ struct plugin_kept plugin_memory_kept(const struct plugin_reading *before,
 /* What both cycles did: memory that only one of them kept is none. */
 struct plugin_kept plugin_memory_both(const struct plugin_kept *a, const struct plugin_kept *b);
 
+/* Whether that is any memory. */
 bool plugin_memory_any(const struct plugin_kept *kept);
 
 /* Bytes of RAM that only this process has, 0 if that cannot be read. */

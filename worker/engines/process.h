@@ -50,10 +50,12 @@ void worker_process_close(struct worker_process *process);
 void worker_set_state(const struct worker_process *process, struct shm_slot *slot,
                       enum shm_state state);
 
+/* Waits for all that is in the stream: awake or asleep, as the schedule of the context has it. */
 enum status worker_synchronize(const struct worker_process *process, cuda_stream stream);
 
-/* A graph captured from a stream. Order of calls: begin, the calls to capture, end with the status
- * of those, which ends the capture in any case; free is fine at any time. All zero: none. */
+/* A graph captured from a stream, of calls of this thread alone. Order of calls: begin, the calls
+ * to capture, end with the status of those, which ends the capture in any case; free is fine at any
+ * time. All zero: none. */
 struct worker_graph {
     cuda_graph graph;
     cuda_graph_exec exec;
