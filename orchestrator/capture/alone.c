@@ -73,10 +73,11 @@ enum status capture_measure_alone(struct capture *capture, const struct point *p
     struct crew crew = CREW_EMPTY;
     unsigned cpus = bind_usable_cpus(capture->session.topology);
     unsigned parts = cpus < 2 ? 0 : cpus < PARTS ? cpus : PARTS;
+    const struct round_limits limits = capture_first_limits(capture, point);
     bool settled;
     *fastest_ns = (double)INFINITY;
     enum status status =
-        run_window(capture, point, &capture->limits, &crew, parts > 0, out, fastest_ns, &settled);
+        run_window(capture, point, &limits, &crew, parts > 0, out, fastest_ns, &settled);
     status = trace_judge(status, out);
     if (status == STATUS_OK && !settled)
         status = run_on_parts(capture, point, parts, &crew, fastest_ns);

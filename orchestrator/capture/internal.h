@@ -52,6 +52,10 @@ const char *capture_layouts(unsigned crowd, char out[CAPTURE_LAYOUTS_TEXT]);
 /* Reports what comes next, unless --quiet: "measuring the program in 8 processes over MPS". */
 void capture_announce(const struct capture *capture, const char *what, unsigned processes);
 
+/* Limits for the first window of processes: several iterations of a workload, which is about as
+ * long as the program, fit in, up to the longest window. */
+struct round_limits capture_first_limits(const struct capture *capture, const struct point *point);
+
 /* Sets limits for a short window of processes that are at work already, and shortens the point's
  * warm-up: a virtual CPU has the same level in short windows, one behind the other. `iteration_ns`:
  * what one takes, since several must fit in. */

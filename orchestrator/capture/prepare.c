@@ -7,10 +7,10 @@
 #include "orchestrator/campaign/campaign.h"
 #include "orchestrator/console/report.h"
 
-/* A short window, at least, and its warm-up. */
+/* A short window, at least, and its warm-up; and the iterations that fit in. */
 #define SHORT_NS (NS_PER_S / 5)
 #define SHORT_WARMUP_NS (NS_PER_S / 10)
-#define SHORT_ITERATIONS 10
+#define SEVERAL 10
 
 void capture_announce(const struct capture *capture, const char *what, unsigned processes)
 {
@@ -24,13 +24,28 @@ void capture_announce(const struct capture *capture, const char *what, unsigned 
     report_notice(text);
 }
 
+/* The length of a window, at least `least_ns`, in which several iterations fit. */
+static uint64_t window_ns(const struct capture *capture, uint64_t least_ns, double iteration_ns)
+{
+    double several_ns = fmax((double)least_ns, SEVERAL * iteration_ns);
+    return (uint64_t)fmin(several_ns, (double)capture->limits.max_duration_ns);
+}
+
+struct round_limits capture_first_limits(const struct capture *capture, const struct point *point)
+{
+    struct round_limits limits = capture->limits;
+    /* Only a program's window grows by itself until it has enough. */
+    if (!point_is_program(point))
+        limits.duration_ns = window_ns(capture, limits.duration_ns, capture->program_ns);
+    return limits;
+}
+
 void capture_shorten(const struct capture *capture, double iteration_ns, struct point *point,
                      struct round_limits *limits)
 {
-    double least_ns = fmax(SHORT_NS, SHORT_ITERATIONS * iteration_ns);
     *limits = capture->limits;
     limits->fits_program = false;
-    limits->duration_ns = (uint64_t)fmin(least_ns, (double)limits->max_duration_ns);
+    limits->duration_ns = window_ns(capture, SHORT_NS, iteration_ns);
     if (point->work.warmup_ns > SHORT_WARMUP_NS)
         point->work.warmup_ns = SHORT_WARMUP_NS;
 }

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/capture/describe.h"
+#include "orchestrator/capture/internal.h"
 #include "tests/unit/trace/made.h"
 
 #define AT(us) (MADE_BEGIN_NS + (uint64_t)((us)*1000))
@@ -403,6 +403,21 @@ static void test_an_iteration_without_work_is_none(void **state)
     captured_iteration_release(&one);
 }
 
+static void test_a_window_of_the_workload_has_several_iterations(void **state)
+{
+    static const struct point program = {.work.workload = WORKLOAD_PROGRAM};
+    static const struct point workload = {.work.workload = WORKLOAD_DESCRIBED};
+    struct capture capture = {.limits = {.duration_ns = 300, .max_duration_ns = 30000}};
+    (void)state;
+    capture.program_ns = 2.0;
+    assert_int_equal(capture_first_limits(&capture, &workload).duration_ns, 300);
+    capture.program_ns = 600.0;
+    assert_int_equal(capture_first_limits(&capture, &workload).duration_ns, 6000);
+    assert_int_equal(capture_first_limits(&capture, &program).duration_ns, 300);
+    capture.program_ns = 20000.0;
+    assert_int_equal(capture_first_limits(&capture, &workload).duration_ns, 30000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -416,6 +431,7 @@ int main(void)
         cmocka_unit_test(test_what_comes_again_is_a_repeat),
         cmocka_unit_test(test_equal_kernels_are_no_repeat),
         cmocka_unit_test(test_an_iteration_without_work_is_none),
+        cmocka_unit_test(test_a_window_of_the_workload_has_several_iterations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
