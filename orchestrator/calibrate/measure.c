@@ -14,6 +14,12 @@
 
 #define MOST_WINDOWS 3 /* of a figure */
 
+/* A window in which no iteration ends is made again, longer by this factor, up to the longest. */
+#define LONGER 4
+#define LONGEST_NS (10 * NS_PER_S)
+/* Iterations that fit into a window, where it is known how long they are. */
+#define WINDOW_ITERATIONS 2
+
 void calibrate_note(struct calibrator *calibrator, const char *format, ...)
 {
     struct calibration_record *record = &calibrator->record;
@@ -46,15 +52,48 @@ static uint64_t warmup_for(double iteration_ns)
     return (uint64_t)fmax(warmup_ns, (double)CALIBRATE_WARMUP_NS);
 }
 
-static void run_once(struct calibrator *calibrator, const struct point *point,
-                     struct round_result *result)
+/* In a window that is at least so long. */
+static void run_for(struct calibrator *calibrator, const struct point *point, double window_ns,
+                    struct round_result *result)
 {
     const struct turn turn = {
         .keeps = true,
         .slots_most = point->processes > 1 ? point_slots(point) : CALIBRATE_MOST_THREADS,
     };
-    calibrator->status = round_run_on(calibrator->session, point, &calibrator->limits,
-                                      calibrator->crew, &turn, result);
+    struct round_limits limits = calibrator->limits;
+    limits.duration_ns = (uint64_t)fmax(window_ns, (double)limits.duration_ns);
+    if (limits.max_duration_ns < limits.duration_ns)
+        limits.max_duration_ns = limits.duration_ns;
+    calibrator->status =
+        round_run_on(calibrator->session, point, &limits, calibrator->crew, &turn, result);
+}
+
+/* Measured, but nothing ended in the window. */
+static bool was_empty(const struct round_result *result)
+{
+    return result->status == STATUS_WORKER && result->window_s > 0.0 && result->iterations == 0;
+}
+
+/* The longest window that ends by the deadline. */
+static double longest_ns(const struct calibrator *calibrator)
+{
+    uint64_t now_ns = clock_now_ns();
+    double left_ns =
+        calibrator->deadline_ns > now_ns ? (double)(calibrator->deadline_ns - now_ns) : 0;
+    return fmin(left_ns, (double)LONGEST_NS);
+}
+
+static void run_once(struct calibrator *calibrator, const struct point *point, double window_ns,
+                     struct round_result *result)
+{
+    window_ns = fmin(window_ns, longest_ns(calibrator));
+    run_for(calibrator, point, window_ns, result);
+    while (calibrator->status == STATUS_OK && was_empty(result) &&
+           window_ns < longest_ns(calibrator)) {
+        window_ns = fmin(LONGER * result->window_s * NS_PER_S, longest_ns(calibrator));
+        round_result_release(result);
+        run_for(calibrator, point, window_ns, result);
+    }
 }
 
 /* Whether a run is to be made again, for its workers to be warm. */
@@ -62,27 +101,23 @@ static bool was_too_short(const struct point *point, const struct round_result *
 {
     if (point_workers(point) == 1)
         return false;
-    /* Measured, but nothing ended in the window. */
-    if (result->status == STATUS_WORKER && result->window_s > 0.0 && result->iterations == 0)
-        return true;
     return result->status == STATUS_OK &&
            2.0 * histogram_quantile_ns(&result->latency, 0.5) > (double)point->work.warmup_ns;
 }
 
 /* point: with a longer warm-up where it takes one. */
-static void run_warm(struct calibrator *calibrator, struct point *point,
+static void run_warm(struct calibrator *calibrator, struct point *point, double window_ns,
                      struct round_result *result)
 {
-    run_once(calibrator, point, result);
+    run_once(calibrator, point, window_ns, result);
     if (calibrator->status != STATUS_OK || !was_too_short(point, result))
         return;
-    double p50_ns = histogram_quantile_ns(&result->latency, 0.5);
-    uint64_t warmup_ns = result->iterations > 0 ? warmup_for(p50_ns) : WARMUP_MOST_NS;
+    uint64_t warmup_ns = warmup_for(histogram_quantile_ns(&result->latency, 0.5));
     if (warmup_ns <= point->work.warmup_ns)
         return; /* it would be the same again */
     point->work.warmup_ns = warmup_ns;
     round_result_release(result);
-    run_once(calibrator, point, result);
+    run_once(calibrator, point, window_ns, result);
 }
 
 /* Two standard errors of the mean of a few windows; of one, half of its own 95% interval. */
@@ -99,20 +134,21 @@ static double spread_of(const double *ips, unsigned count, double of_one)
     return 2.0 * sqrt(squares / (count - 1) / count) / mean;
 }
 
-static void repeat(struct calibrator *calibrator, struct point *point, const char *what,
-                   struct calibrate_measured *out)
+static void repeat(struct calibrator *calibrator, struct point *point, double expected_ns,
+                   const char *what, struct calibrate_measured *out)
 {
     double ips[MOST_WINDOWS], sum = 0.0, cpu_us = 0.0, calls_us = 0.0, of_one = 0.0;
     unsigned count = 0;
     do {
         struct round_result result;
-        run_warm(calibrator, point, &result);
+        run_warm(calibrator, point, WINDOW_ITERATIONS * expected_ns, &result);
         if (calibrator->status == STATUS_OK && result.status == STATUS_OK) {
             ips[count++] = result.throughput_ips;
             sum += result.throughput_ips;
             cpu_us += cpu_us_of(&result);
             calls_us += calls_us_of(&result);
             of_one = result.ci95_rel;
+            expected_ns = fmax(expected_ns, histogram_quantile_ns(&result.latency, 0.5));
         } else if (calibrator->status == STATUS_OK && count == 0) {
             calibrate_note(calibrator, "%s: %s", what, result.error);
             calibrator->too_many = result.status == STATUS_INFEASIBLE;
@@ -161,6 +197,6 @@ bool calibrate_measure(struct calibrator *calibrator, const struct point *point,
         calibrator->progress(calibrator->data, what, calibrator->done);
     struct point warm = *point;
     warm.work.warmup_ns = warmup_for(expected_s * 1e9);
-    repeat(calibrator, &warm, what, out);
+    repeat(calibrator, &warm, expected_s * 1e9, what, out);
     return out->ips > 0.0;
 }

@@ -185,7 +185,8 @@ static void keep_part(struct calibration *out, const struct calibrate_figure *fi
 static double expect_s(const struct calibration *figures, const struct point *point)
 {
     double alone = figures->single_stream_ips, arithmetic = figures->arithmetic_ips;
-    if (point->work.copies != COPIES_BOTH || point->work.kernels == 0)
+    bool is_other = point->work.workload != figures->work.workload;
+    if (is_other || point->work.copies != COPIES_BOTH || point->work.kernels == 0)
         return 0.0;
     return fmax(alone > 0.0 ? 1.0 / alone : 0.0,
                 arithmetic > 0.0 ? point_workers(point) / arithmetic : 0.0);

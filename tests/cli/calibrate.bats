@@ -58,6 +58,13 @@ all_figures() {
   grep -q '^  not measured: launches over MPS, [0-9]* processes: ' err
 }
 
+@test "iterations that are longer than a window get longer windows" {
+  printf '[workload slow]\nstep = kernel blocks=1 threads=32 cycles=1\nstep = think 100ms\n' >slow.job
+  expect 0 "$MPSWEEP" sweep slow.job "${TINY[@]/0.05/0.01}" -w slow -l threads:1 --calibrate -o a.jsonl
+  jq -s -e '.[1] | .single_stream_ips > 0 and .crowd_stream_ips > 0
+    and all(.notes[]; test("no iteration began") | not)' a.jsonl
+}
+
 @test "a wrong output gives no figure" {
   MPSWEEP_EMULATED_FAULT=cuMemcpyDtoHAsync#1+=corrupt expect 2 "$MPSWEEP" sweep "${TINY[@]}" \
     -l threads:1 --spin 0 --calibrate -o a.jsonl
