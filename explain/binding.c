@@ -10,6 +10,10 @@
 /* Less than this share of a ceiling lost by waiting does not make another one the limit. */
 #define MUCH_LOST 0.15
 
+/* Where it is not known what one worker does alone, a point that reaches less than this of its
+ * ceilings may be limited by that. */
+#define NEAR_CEILING 0.5
+
 /* A line is worth a word where twice as fast a one gives at least this. */
 #define LEAST_RELIEF 1.01
 
@@ -87,6 +91,12 @@ void binding_find(const struct explain_point *point, const struct calibration *c
         if (of_those_who_never_wait && binding.lost > MUCH_LOST && line / limit < limit / expected)
             binding.kind = binding.waits_for;
     }
+    if (ceilings->ips[CEILING_WORKERS] <= 0.0 && lowest != CEILING_KINDS &&
+        point->measured_ips < NEAR_CEILING * holding.ips[lowest])
+        binding = (struct binding){.kind = CEILING_KINDS,
+                                   .lowest = CEILING_KINDS,
+                                   .passed = CEILING_KINDS,
+                                   .waits_for = CEILING_KINDS};
     binding.next = ceilings_next(&holding, binding.kind);
     *out = binding;
 }

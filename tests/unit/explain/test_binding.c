@@ -303,6 +303,25 @@ static void nothing_known_nothing_limits(void **state)
     assert_true(binding.lost == 0.0);
 }
 
+/* What one worker does alone may be the limit, wherever that was not measured. */
+static void without_one_worker_a_far_ceiling_limits_nothing(void **state)
+{
+    (void)state;
+    struct calibration calibration = {.work = H200_WORK, .arithmetic_ips = 1000.0};
+    struct explain_point point = {.processes = 1, .threads = 8, .connections = 8};
+    struct ceilings ceilings;
+    struct binding binding;
+    point.measured_ips = point.measured_low_ips = 400.0;
+    find(&point, &calibration, &ceilings, &binding);
+    assert_int_equal(binding.kind, CEILING_KINDS);
+    assert_int_equal(binding.lowest, CEILING_KINDS);
+    assert_int_equal(binding.next, CEILING_ARITHMETIC);
+    point.measured_ips = point.measured_low_ips = 600.0;
+    find(&point, &calibration, &ceilings, &binding);
+    assert_int_equal(binding.kind, CEILING_ARITHMETIC);
+    assert_int_equal(binding.next, CEILING_KINDS);
+}
+
 /* What many pageable copies do, and that a calibration of before does not know it. */
 static void staging_says_what_more_threads_do(void **state)
 {
@@ -339,6 +358,7 @@ int main(void)
         cmocka_unit_test(a_ceiling_that_is_passed_is_none),
         cmocka_unit_test(what_is_predicted_passes_no_ceiling),
         cmocka_unit_test(nothing_known_nothing_limits),
+        cmocka_unit_test(without_one_worker_a_far_ceiling_limits_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
