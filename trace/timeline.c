@@ -116,7 +116,8 @@ static void take_process(const struct trace_buffer *buffer, unsigned process, ui
                                          .process = process,
                                          .worker = TIMELINE_NONE,
                                          .call = TIMELINE_NONE,
-                                         .work = TIMELINE_NONE};
+                                         .work = TIMELINE_NONE,
+                                         .next = TIMELINE_NONE};
         bool named = timeline_is_call(event) || record->kind == TRACE_KERNEL;
         event->name = named ? trace_buffer_name(buffer, process, record->name) : work_name(record);
         if (timeline_is_call(event)) {
@@ -226,15 +227,16 @@ static enum status tie(struct timeline *timeline)
     }
     if (done)
         drop(timeline, moved);
-    for (uint32_t i = 0; i < timeline->count && done; i++) {
+    /* From the last on, so that each call's work is in its order. */
+    for (uint32_t i = timeline->count; i-- > 0 && done;) {
         struct timeline_event *event = &timeline->events[i];
         if (timeline_is_call(event))
             continue;
         event->call = moved[event->call];
         struct timeline_event *call = &timeline->events[event->call];
         event->worker = call->worker;
-        if (call->work == TIMELINE_NONE)
-            call->work = i;
+        event->next = call->work;
+        call->work = i;
     }
     free(keys);
     free(moved);

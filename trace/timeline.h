@@ -19,6 +19,7 @@ struct timeline_event {
     uint32_t worker;    /* thread of the process that called; TIMELINE_NONE: none of the workers */
     uint32_t call;      /* of GPU work: the event that started it; of a call TIMELINE_NONE */
     uint32_t work;      /* of a call: the first event that it started, or TIMELINE_NONE */
+    uint32_t next;      /* of GPU work: the next of the same call, or TIMELINE_NONE */
     uint32_t lane;      /* of GPU work: 0, or more where it runs beside other work of its stream */
     bool tidies;        /* of a call, while merging: made when all is over, and left out */
 };

@@ -98,9 +98,7 @@ static void take_work(struct taking *taking, uint32_t index)
     const struct timeline_event *call = &timeline->events[index];
     taking->polling = false;
     double before_ns = take_gap(taking, call);
-    for (uint32_t i = call->work; i < timeline->count; i++) {
-        if (timeline_is_call(&timeline->events[i]) || timeline->events[i].call != index)
-            continue;
+    for (uint32_t i = call->work; i != TIMELINE_NONE; i = timeline->events[i].next) {
         struct captured_step step = step_of(&timeline->events[i], call->name);
         step.before_ns = before_ns;
         before_ns = 0.0;

@@ -264,7 +264,10 @@ static void test_work_beside_other_work_of_its_stream_gets_another_lane(void **s
     const uint32_t lanes[] = {0, 0, 0, 1, 0};
     for (uint32_t i = 1; i < timeline.count; i++)
         assert_int_equal(timeline.events[i].lane, lanes[i]);
+    /* All are of the one call, in their order. */
     assert_int_equal(timeline.events[0].work, 1);
+    for (uint32_t i = 1; i < timeline.count; i++)
+        assert_int_equal(timeline.events[i].next, i + 1 < timeline.count ? i + 1 : TIMELINE_NONE);
     timeline_release(&timeline);
     trace_buffer_release(&buffer);
 }
