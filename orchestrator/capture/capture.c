@@ -167,12 +167,25 @@ static void print_alone(const struct capture *capture)
                       "its kernels are bound by, and what else it does, is not in it");
 }
 
+static void print_unlike_crowd(const struct capture *capture)
+{
+    char notice[192];
+    const char *does = capture_crowd_difference(capture) > 0.0 ? "more" : "less";
+    bool tried = capture->tried_blocks || capture->tried_cache;
+    snprintf(notice, sizeof notice,
+             "warning: beside others the workload does %s than the program%s: the difference may "
+             "be on the host%s",
+             does, tried ? ", whatever its kernels leave of the GPU" : "",
+             tried ? "" : ", or between two measurements");
+    report_notice(notice);
+}
+
 static void print_crowd(const struct capture *capture)
 {
     double off = capture_crowd_difference(capture);
     if (!isfinite(off))
         return;
-    char blocks[CAPTURE_BLOCKS_TEXT], replay[32], program[32], notice[160];
+    char blocks[CAPTURE_BLOCKS_TEXT], replay[32], program[32];
     printf("with %u process%s over MPS: replay %s/s, program %s/s: %+.1f%%%s%s\n", capture->crowd,
            capture->crowd == 1 ? "" : "es",
            text_number(capture->replay_crowd_ips, replay, sizeof replay),
@@ -181,13 +194,8 @@ static void print_crowd(const struct capture *capture)
            : capture->share.cached       ? ", with bound=cache and "
                                          : ", with ",
            capture_has_kernels(capture) ? capture_blocks(capture, blocks) : "");
-    if (capture_crowd_is_alike(capture))
-        return;
-    snprintf(notice, sizeof notice,
-             "warning: beside others the workload does %s than the program, whatever its kernels "
-             "leave of the GPU: the difference may be on the host",
-             off > 0.0 ? "more" : "less");
-    report_notice(notice);
+    if (!capture_crowd_is_alike(capture))
+        print_unlike_crowd(capture);
 }
 
 /* What the workload does is what most of them do; of others it has nothing. */

@@ -70,6 +70,8 @@ static enum status measure(void *data, struct share *share)
     if (status == STATUS_OK)
         status = capture_compare_crowd(capture, &replay.plan.points[1], PAIRS);
     if (status == STATUS_OK) {
+        capture->tried_blocks |= share->scale != 1.0;
+        capture->tried_cache |= share->cached;
         share->ratio = capture->replay_crowd_ips / capture->program_crowd_ips;
         share->error = capture->crowd_error;
         if (share->scale == 1.0 && !share->cached)

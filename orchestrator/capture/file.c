@@ -55,6 +55,19 @@ const char *capture_blocks(const struct capture *capture, char out[CAPTURE_BLOCK
     return out;
 }
 
+/* Of a workload that does more or less beside others: what the search has shown. */
+static const char *why_unlike(const struct capture *capture)
+{
+    if (capture->tried_cache)
+        return ".\n# No other number of blocks, with kernels of either kind, came nearer to the "
+               "program:\n# the difference may be on the host";
+    if (capture->tried_blocks)
+        return ".\n# No other number of blocks came nearer to the program:\n"
+               "# the difference may be on the host";
+    return ".\n# No other number was tried: the difference may be on the host, or between two "
+           "measurements";
+}
+
 static void put_crowd(FILE *out, const struct capture *capture)
 {
     double off = capture_crowd_difference(capture);
@@ -77,8 +90,7 @@ static void put_crowd(FILE *out, const struct capture *capture)
                 capture_crowd_is_alike(capture)
                     ? ",\n# so that they leave as much of the GPU to that many processes as the "
                       "program's do"
-                    : ".\n# No other number of blocks, with kernels of either kind, came nearer to "
-                      "the program:\n# the difference may be on the host");
+                    : why_unlike(capture));
 }
 
 static void put_head(FILE *out, const struct capture *capture)

@@ -43,6 +43,8 @@ struct capture {
     double program_crowd_ips, replay_crowd_ips; /* of all processes; 0: not measured */
     double crowd_error;                         /* of their ratio, as a share: the standard error */
     struct share share; /* what its kernels leave of the GPU to those of other processes */
+    bool tried_blocks;  /* other numbers of them than the program's */
+    bool tried_cache;   /* kernels that wait for the cache */
 };
 
 /* What is measured, as --layout: a process alone, and a crowd where there is one. Returns out. */

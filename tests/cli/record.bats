@@ -197,7 +197,7 @@ more_blocks() {
   # Processes that sleep one by one do half of what the workload's do, whatever its blocks are.
   CROWD=2 record 0 lock:lock kernel:1x32:1000:1 sleep:5000
   grep -qE '^# with 2 processes over MPS .*: [+][0-9]{2}' mine.job
-  tr '\n' ' ' <mine.job | grep -qE "# Its kernels have [^#]*\. # No other number of blocks, with kernels of either kind, came nearer to the program: "
+  tr '\n' ' ' <mine.job | grep -qE "# Its kernels have [^#]*\. # No other number of blocks came nearer to the program: "
   absent 'as much\|leave other' mine.job
 }
 
