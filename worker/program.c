@@ -198,6 +198,12 @@ static bool observer_reports(const struct supervisor *supervisor, enum shm_obser
     return atomic_load(&shm_process_at(shm, supervisor->process.index)->observer.state) == state;
 }
 
+/* Whether others than the keeper live: what the program has started. */
+static bool has_left_any(void)
+{
+    return process_tree_signal(getpid(), 0) > 1;
+}
+
 /* When a program ended too early, and why that may be if it ended well. */
 static const char *too_early(const struct supervisor *supervisor, bool ready, bool well)
 {
@@ -205,6 +211,9 @@ static const char *too_early(const struct supervisor *supervisor, bool ready, bo
         return "before it was asked to stop: it must go on until mpsweep ends it";
     if (ready)
         return "before it was asked to stop";
+    if (well && has_left_any())
+        return "before it was ready, and left a process that goes on without it, as a daemon does: "
+               "it must stay until mpsweep ends it";
     if (well && observer_reports(supervisor, SHM_OBSERVED_CALLS))
         return "before its iterations on the GPU were known, which takes seconds: it must go on "
                "until mpsweep ends it";

@@ -285,6 +285,11 @@ SCRIPT
   points '.[0].error | test("exited with status 0 before it was ready, without iterations on the GPU and without a call to mpsweep.s client .import mpsweep, or mpsweep_open")' r.jsonl
 }
 
+@test "a program that goes on as a daemon is named as one" {
+  measure 2 -l processes:2 -- sh -c 'sleep 1000 &'
+  points '.[0].error | test("exited with status 0 before it was ready, and left a process that goes on without it, as a daemon does: it must stay until mpsweep ends it$")' r.jsonl
+}
+
 @test "a Python program that mpsweep has not started runs as usual" {
   python_program
   PYTHONPATH=$MPSWEEP_SOURCE_DIR/client run -0 python3 program.py well
