@@ -299,11 +299,10 @@ static enum status read_work(const json_t *json, struct work *out)
         return status_set(STATUS_USAGE, "a calibration's 'workload' is missing or unknown");
     out->workload = kind;
     enum status status = read_fields(work, of_work, COUNT_OF(of_work), out);
-    if (status == STATUS_OK && kind == WORKLOAD_DESCRIBED)
-        status = read_fields(work, of_steps, COUNT_OF(of_steps), out);
-    if (status == STATUS_OK && kind == WORKLOAD_DESCRIBED)
-        status = read_fields(work, of_turns, COUNT_OF(of_turns), out);
-    return status;
+    if (status != STATUS_OK || kind != WORKLOAD_DESCRIBED)
+        return status;
+    status = read_fields(work, of_steps, COUNT_OF(of_steps), out);
+    return status == STATUS_OK ? read_fields(work, of_turns, COUNT_OF(of_turns), out) : status;
 }
 
 static enum status read_all(const json_t *json, struct calibration_all *out)
