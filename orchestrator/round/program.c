@@ -143,7 +143,8 @@ static enum status blame_observed(const struct round *round, unsigned process, d
     if (state == SHM_OBSERVED_CALLS)
         return blame(round, process, STATUS_WORKER,
                      "repeated nothing that could be an iteration within %.3g s (it made %s): give "
-                     "what ends one with --tick, a longer --timeout, or let it report them",
+                     "what ends one with --tick, such as sync for each wait, a longer --timeout, "
+                     "or let it report them",
                      seconds, words);
     return blame(round, process, STATUS_WORKER,
                  "did not report that it is ready within %.3g s: it must call mpsweep_ready() "

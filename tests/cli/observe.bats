@@ -188,7 +188,7 @@ serves_the_rate() {
   observe 2 -l processes:2 --timeout 3 -- "$UNAWARE" --mode idle
   points 'all(.error | test("^process 1 \\(unaware\\) did not report that it is ready within"))' r.jsonl
   observe 2 -l processes:2 --timeout 3 -- "$UNAWARE" --mode random
-  points 'all(.error | test("^process 1 \\(unaware\\) repeated nothing that could be an iteration within .* s \\(it made [0-9]+ launches, [0-9]+ waits, "))' r.jsonl
+  points 'all(.error | test("^process 1 \\(unaware\\) repeated nothing that could be an iteration within .* s \\(it made [0-9]+ launches, [0-9]+ waits, .*: give what ends one with --tick, such as sync for each wait, "))' r.jsonl
   observe 2 -l processes:2 --timeout 3 --tick kernel:nonesuch -- "$UNAWARE"
   points 'all(.error | test("had no iterations by --tick kernel:nonesuch within .* s \\(it made [0-9]+ launches"))' r.jsonl
   observe 2 -l threads:1 --timeout 3 -- "$MPSWEEP_BUILD_DIR/tests/fakes/silent_gpu_program" in:1000 sync
