@@ -50,7 +50,9 @@ static void print_use(FILE *out, const struct timeline *timeline, const struct s
         fputs("\nGPU: no work\n", out);
         return;
     }
-    fprintf(out, "\nGPU: at work for %.1f%% of %s; kernels %.1f%%, copies %.1f%%\n",
+    fprintf(out,
+            "\nGPU: at work for %.1f%% of the %s from its first work to its last; kernels %.1f%%, "
+            "copies %.1f%%\n",
             share(summary->busy_ns, summary->span_ns),
             time_text((double)summary->span_ns, span, sizeof span),
             share(summary->kernel_ns, summary->span_ns), share(summary->copy_ns, summary->span_ns));

@@ -151,7 +151,7 @@ says_of_point() {
   expect 0 "$MPSWEEP" trace "${BRIEF[@]/0.1/0.5}" -l threads:4
   local words
   for words in '^traced .*: [0-9]+ calls, [0-9]+ kernels, [0-9]+ copies$' ' cuStreamSynchronize$' \
-    '^GPU: at work for [0-9.]+% of ' '^gaps: ' '^overlap: [0-9.]+% of the time of copies' \
+    '^GPU: at work for [0-9.]+% of the [0-9.]+ [mu]?s from its first work to its last; ' '^gaps: ' '^overlap: [0-9.]+% of the time of copies' \
     '^admission of kernels, .*: median ' '^admission of copies, ' \
     '^tracing: [0-9.]+ iterations/s without, [0-9.]+ with: [0-9.]+% '; do
     grep -qE -e "$words" out || fail "not there: $words" "$(cat out)"
