@@ -99,10 +99,12 @@ enum status explain_set_empty(const struct explain_set *set, const char *path)
                           path);
     if (set->foreign == 0)
         return status_set(STATUS_USAGE, "'%s' has no measured point: nothing to explain", path);
-    return status_set(STATUS_USAGE,
-                      "'%s' holds only points of workloads without a calibration, such as '%s': "
-                      "'mpsweep sweep --calibrate' makes one of built-in and described workloads",
-                      path, set->foreign_workload);
+    return status_set(
+        STATUS_USAGE,
+        "'%s' holds only points of workloads without a calibration, such as '%s': "
+        "'mpsweep sweep --calibrate' makes one of built-in and described workloads, and "
+        "'mpsweep record' describes a program",
+        path, set->foreign_workload);
 }
 
 void explain_set_release(struct explain_set *set)

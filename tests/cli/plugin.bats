@@ -331,7 +331,7 @@ has_workers() { [ "$(workers_of "$PID" | wc -l)" -eq "$1" ]; }
   grep -qE '^processes 2×1: [0-9.]+ iterations/s( \(unconverged.*\))?$' out
   grep -qE '^  2 workers do [0-9.]+ times as much as one: ' out
   grep -q '^Ceilings and predictions take a calibration' out
-  refused "holds only points of workloads without a calibration, such as '$FAULTY': 'mpsweep sweep --calibrate' makes one" \
+  refused "holds only points of workloads without a calibration, such as '$FAULTY': 'mpsweep sweep --calibrate' makes one of built-in and described workloads, and 'mpsweep record' describes a program" \
     "$MPSWEEP" explain c.jsonl --verify
   refused 'holds only points of workloads' "$MPSWEEP" plot c.jsonl --figure ceilings -o c.svg
 }
