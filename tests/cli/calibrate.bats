@@ -35,7 +35,7 @@ all_figures() {
     and all(.work.kernels == 5 and .sms == 32 and .cpus > 0 and .seconds > 0)' a.jsonl
   grep -q '^calibrating for 2 kinds of iterations: about ' err
   grep -q '^calibrated for .* 128 KiB in .* s, 5 figures taken from one before$' err
-  [ "$(grep -c '^  .*its figures spread by ' err)" -eq 2 ]
+  [ "$(grep -c '^  .*its figures spreads\? by ' err)" -eq 2 ]
   # Cut after the first calibration.
   head -2 a.jsonl >b.jsonl
   judged all_figures b.jsonl "${options[@]}" --resume --format json
