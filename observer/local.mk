@@ -25,6 +25,7 @@ tests_unit_observer_test_requests_SOURCES = \
     tests/unit/observer/test_requests.c tests/unit/observer/marks.h $(period_sources)
 tests_unit_observer_test_tick_SOURCES = tests/unit/observer/test_tick.c wire/tick.c
 tests_unit_observer_test_watcher_SOURCES = \
-    tests/unit/observer/test_watcher.c observer/inputs.c observer/report.c observer/watcher.c \
+    tests/unit/observer/test_watcher.c tests/unit/observer/client.h observer/inputs.c \
+    observer/report.c observer/watcher.c \
     $(period_sources)
 tests_unit_observer_test_watcher_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime

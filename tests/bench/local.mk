@@ -18,7 +18,8 @@ tests_bench_regret_SOURCES = tests/bench/regret.c tests/bench/recorded.c tests/b
 EXTRA_PROGRAMS += tests/accuracy/iterations
 CLEANFILES += tests/accuracy/iterations$(EXEEXT)
 tests_accuracy_iterations_SOURCES = \
-    tests/accuracy/iterations.c observer/inputs.c observer/report.c observer/watcher.c \
+    tests/accuracy/families.c tests/accuracy/families.h tests/accuracy/iterations.c \
+    tests/unit/observer/client.h observer/inputs.c observer/report.c observer/watcher.c \
     $(period_sources)
 tests_accuracy_iterations_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime
 # A million lines of results.

@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "client/internal.h"
 #include "common/clock.h"
 #include "observer/watcher.h"
+#include "tests/unit/observer/client.h"
 
 /* -- a clock and a client of ours ----------------------------------------------------------------
  */
@@ -31,45 +31,11 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *out)
     return 0;
 }
 
-static struct shm shm;
-static struct mpsweep handle;
-
-bool client_attach(void)
-{
-    return true;
-}
-
-const struct shm *client_shm(void)
-{
-    return &shm;
-}
-
-unsigned client_process(void)
-{
-    return 0;
-}
-
-bool client_is_in_window(const struct mpsweep *worker)
-{
-    return worker->recorder.in_window;
-}
-
-void client_fail_process(const char *text)
-{
-    (void)text;
-}
-
 struct mpsweep *mpsweep_open_abi(unsigned abi, int number)
 {
     (void)abi;
     (void)number;
     return &handle;
-}
-
-int mpsweep_begin(struct mpsweep *worker)
-{
-    worker->recorder.in_window = true;
-    return 1;
 }
 
 int mpsweep_end(struct mpsweep *worker)
