@@ -426,12 +426,16 @@ static bool take_for_mark(struct watcher *watcher, const struct call *call)
     return false;
 }
 
-/* How long a thread may go without a wait. */
-static uint64_t longest_wait(const struct watcher *watcher)
+/* Whether a thread has not waited for longer than it may, and not only paused. */
+static bool is_quiet(const struct watcher *watcher)
 {
     const struct period *period = &watcher->period;
-    return period->length ? QUIET_ITERATIONS * period_duration_ns(period) + QUIET_LEAST_NS
-                          : QUIET_NS;
+    uint64_t for_ns = clock_now_ns() - watcher->wait_ns;
+    if (!period->length)
+        return for_ns > QUIET_NS;
+    const struct mark iteration = period_iteration(period);
+    return for_ns > QUIET_ITERATIONS * period_duration_ns(period) + QUIET_LEAST_NS &&
+           watcher->quiet_calls > (uint64_t)QUIET_ITERATIONS * mark_calls(&iteration);
 }
 
 /* Whether the thread has not waited for long: what it does instead then stands for a wait. */
@@ -442,7 +446,7 @@ static void look_for_waits(struct watcher *watcher, enum call_kind kind)
         watcher->quiet = false;
         watcher->wait_ns = clock_now_ns();
     } else if (++watcher->quiet_calls % QUIET_CALLS == 0) {
-        watcher->quiet = clock_now_ns() > watcher->wait_ns + longest_wait(watcher);
+        watcher->quiet = is_quiet(watcher);
     }
     enum call_kind stands = choose_stand(watcher);
     if (stands == watcher->stands || (watcher->period.length && watcher->stands != CALL_WAIT))

@@ -375,9 +375,22 @@ static void write_texts(unsigned number)
     now_ns += 200 * NS_PER_MS;
 }
 
+/* Steps with a result each, and a pause for the next data now and then. */
+static void train_and_pause(unsigned number)
+{
+    take(CALL_COPY_IN, 1, 4096);
+    take(CALL_LAUNCH, 300, 0);
+    take(CALL_COPY_OUT, 1, 4);
+    take(CALL_WAIT, 1, 0);
+    if (number % 500 == 499)
+        now_ns += 2 * NS_PER_S;
+}
+
 static void test_a_pause_behind_a_short_wait(void **state)
 {
     (void)state;
+    assert_string_equal(iteration_of(train_and_pause),
+                        "1 wait, 300 launches, 1 copy in of 4096 bytes, 1 copy out of 4 bytes");
     assert_string_equal(iteration_of(write_texts), "1 wait, 360 launches, 1 copy out of 8 bytes");
 }
 
