@@ -21,8 +21,9 @@
 /* A period is not looked for again before this time is over: that takes long where most marks are
  * alike. */
 #define SEEK_EACH_NS NS_PER_MS
-/* After this many marks it is judged whether the period is still there (test_a_period_is_lost). */
-#define LOOK 16
+/* After this many marks it is judged whether the period is still there (test_a_period_is_lost,
+ * test_an_evaluation_is_no_loss). */
+#define LOOK PERIOD_EVIDENCE
 
 static bool is_steady(const struct period *period, unsigned length)
 {

@@ -147,12 +147,27 @@ static void test_a_period_is_lost(void **state)
     assert_int_equal(last, PERIOD_BOUNDARY);
     unsigned lost = 0;
     uint32_t launches = 2000;
-    for (int i = 0; i < 40; i++)
+    for (int i = 0; i < 100; i++)
         lost += wait_for(launches = launches * 3 / 2 % 9973 + 1, 0, 0, 1000000) == PERIOD_LOST;
     assert_true(lost >= 1);
     for (int i = 0; i < 500; i++)
         last = wait_for(50, 128, 64, 3000000);
     assert_int_equal(last, PERIOD_BOUNDARY);
+}
+
+/* Five waits a step, and an evaluation of more behind each six hundred steps. */
+static void test_an_evaluation_is_no_loss(void **state)
+{
+    unsigned lost = 0;
+    (void)state;
+    for (int i = 0; i < 2000; i++) {
+        for (uint32_t k = 0; k < 5; k++)
+            lost += wait_for(90 - 15 * k, k ? 0 : 1 << 18, 4, 1000000) == PERIOD_LOST;
+        for (int k = 0; i % 600 == 599 && k < 12; k++)
+            lost += wait_for(14, 1 << 17, 4, 1000000) == PERIOD_LOST;
+    }
+    assert_int_equal(period.length, 5);
+    assert_int_equal(lost, 0);
 }
 
 static void test_one_odd_wait_among_many(void **state)
@@ -322,6 +337,7 @@ int main(void)
         cmocka_unit_test_setup(test_launches_by_their_kernel, set_up),
         cmocka_unit_test_setup(test_nothing_repeats, set_up),
         cmocka_unit_test_setup(test_a_period_is_lost, set_up),
+        cmocka_unit_test_setup(test_an_evaluation_is_no_loss, set_up),
         cmocka_unit_test_setup(test_one_odd_wait_among_many, set_up),
         cmocka_unit_test_setup(test_without_input_it_must_last, set_up),
         cmocka_unit_test_setup(test_without_a_launch_it_must_last, set_up),
