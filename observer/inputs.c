@@ -76,7 +76,8 @@ bool inputs_part(const struct inputs *inputs, const struct mark *iteration, bool
         return false;
     double each = (double)iteration->copies_in * inputs->count / inputs->copies;
     double unlike = inputs->count - length - inputs->turns[length].alike, turns = each / length;
-    if (answers && unlike > FIRST_ODD + inputs->count / each / 2)
+    /* The few numbers that come once are what it begins with (write_with_weights_in). */
+    if (iteration->few_in == 1 || (answers && unlike > FIRST_ODD + inputs->count / each / 2))
         return false;
     double usual = turns * (double)inputs->turns[length].usual;
     double work = iteration->launches + iteration->graphs;

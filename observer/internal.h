@@ -86,7 +86,6 @@ void varying_add(struct period *period, const struct mark *mark);
  * seem to begin requests, or of any that is more than a few numbers; or with each mark. False:
  * there are none yet. */
 bool varying_find(struct period *period, uint64_t for_ns);
-bool varying_find_larger(struct period *period, uint64_t for_ns);
 bool varying_find_without_input(struct period *period, uint64_t now_ns);
 
 /* Does so if what seems to be the period is several iterations, each with an input as large as

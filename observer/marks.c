@@ -31,7 +31,7 @@ bool marks_near(uint64_t a, uint64_t b, uint64_t slack)
 bool marks_alike(const struct mark *a, const struct mark *b)
 {
     bool few = a->bytes_out <= MARK_FEW_BYTES && b->bytes_out <= MARK_FEW_BYTES;
-    return a->what == b->what && marks_near(a->launches, b->launches, 2) &&
+    return (a->launches > 1 || a->kernel == b->kernel) && marks_near(a->launches, b->launches, 2) &&
            marks_near(a->graphs, b->graphs, 0) && marks_near(a->copies_in, b->copies_in, 1) &&
            (few || marks_near(a->copies_out, b->copies_out, 1)) &&
            marks_near(a->bytes_in, b->bytes_in, 64) && marks_near(a->bytes_out, b->bytes_out, 64);
@@ -56,6 +56,16 @@ unsigned marks_changes(const struct period *period, unsigned marks)
     return changes;
 }
 
+/* Returns how many of the last marks begin with another kernel than those `length` before. */
+static unsigned other_kernels(const struct period *period, unsigned length, unsigned marks)
+{
+    unsigned others = 0;
+    for (unsigned i = 1; i <= marks; i++)
+        others += period_mark(period, period->count - i)->kernel !=
+                  period_mark(period, period->count - i - length)->kernel;
+    return others;
+}
+
 double marks_match(const struct period *period, unsigned length, unsigned marks, double least)
 {
     unsigned unlike = 0;
@@ -64,7 +74,11 @@ double marks_match(const struct period *period, unsigned length, unsigned marks,
         if (unlike > (1 - least) * marks)
             return 0;
     }
-    if (length > 1 && unlike > 0 && CLEARER * unlike > marks_changes(period, marks))
+    /* As much work of other kernels is another step (test_waits_for_other_kernels). */
+    if (2 * other_kernels(period, length, marks) > marks)
+        return 0;
+    if (length > 1 && unlike > 0 && CLEARER * unlike > marks_changes(period, marks) &&
+        CLEARER * unlike > other_kernels(period, 1, marks))
         return 0;
     return 1 - (double)unlike / marks;
 }
@@ -77,11 +91,13 @@ uint64_t marks_duration_ns(const struct period *period, unsigned length, unsigne
 
 void mark_add(struct mark *sum, const struct mark *mark)
 {
+    sum->kernel = sum->kernel ? sum->kernel : mark->kernel;
     sum->bytes_in += mark->bytes_in;
     sum->bytes_out += mark->bytes_out;
     sum->launches += mark->launches;
     sum->graphs += mark->graphs;
     sum->copies_in += mark->copies_in;
+    sum->few_in += mark->few_in;
     sum->copies_out += mark->copies_out;
 }
 
@@ -110,6 +126,7 @@ struct mark marks_mean(const struct mark *sum, unsigned count)
         .launches = marks_mean_count(sum->launches, count),
         .graphs = marks_mean_count(sum->graphs, count),
         .copies_in = marks_mean_count(sum->copies_in, count),
+        .few_in = marks_mean_count(sum->few_in, count),
         .copies_out = marks_mean_count(sum->copies_out, count),
     };
 }

@@ -137,6 +137,34 @@ static bool has_answer(const struct mark *mark)
     return mark->bytes_out > MARK_FEW_BYTES;
 }
 
+/* Whether more than one input in as many marks as show something begins other work than most. */
+static bool has_kinds(const struct period *period)
+{
+    const struct mark *last = NULL;
+    unsigned inputs = 0, changes = 0;
+    for (unsigned i = 1; i <= marks_remembered(period); i++) {
+        const struct mark *mark = period_mark(period, period->count - i);
+        if (!has_input(mark))
+            continue;
+        inputs++;
+        changes += last && (mark->kernel != last->kernel || mark->graphs != last->graphs ||
+                            !marks_near(mark->launches, last->launches, 2));
+        last = mark;
+    }
+    return PERIOD_EVIDENCE * changes > 2 * inputs;
+}
+
+enum tick_doubt period_doubt(const struct period *period)
+{
+    unsigned marks = marks_remembered(period) - 1;
+    bool repeats = period->kind <= PERIOD_STAGES && period->length > 1;
+    if (period->kind == PERIOD_EACH)
+        return period_alike(period) < ALIKE ? TICK_WAITS : TICK_SURE;
+    if (period->length > 1 && 2 * marks_changes(period, marks) < marks)
+        return TICK_STEPS;
+    return !repeats && has_kinds(period) ? TICK_KINDS : TICK_SURE;
+}
+
 bool period_answers(const struct period *period)
 {
     unsigned known = marks_remembered(period), answers = 0;
@@ -328,16 +356,19 @@ static bool settle(struct period *period, unsigned length, uint64_t for_ns)
 {
     /* The first marks of a program, some of them odd, may have hidden a shorter one. */
     unsigned marks = 0, shortest = marks_find_period(period, 1, ALIKE, &marks), sum = 0;
-    length = find_part(period, shortest && shortest < length ? shortest : length);
+    length = shortest && shortest < length ? shortest : length;
+    /* The few numbers that come once are what it begins with (test_weights_of_layers). */
+    bool whole = length > 1 && marks_sum(period, length, 0).few_in == 1;
+    length = whole ? length : find_part(period, length);
     if (period->kind == PERIOD_SAME) {
         sum = find_sum(period, length);
         length = sum ? sum : find_request(period, length);
     }
     if (varying_has_requests(period, length)) {
         period->kind = PERIOD_SAME;
-        return varying_find_larger(period, for_ns);
+        return varying_find(period, for_ns);
     }
-    if (!sum && varying_find_inner(period, length))
+    if (!sum && !whole && varying_find_inner(period, length))
         return true;
     begin_iterations(period, length);
     return true;

@@ -11,7 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "wire/tick.h"
+
 #define PERIOD_MARKS 512 /* that are remembered: the longest period is a quarter of that */
+
+#define PERIOD_KERNELS 6 /* that the work for an input begins with, and which are told apart */
 
 /* Where there are larger inputs, one of at most this many bytes begins no iteration: it is a step's
  * position, or its last word (test_texts_of_any_length). Results of as many are a report; larger
@@ -21,8 +25,9 @@
 struct mark {
     uint64_t at_ns;
     uint64_t bytes_in, bytes_out; /* copied to the GPU, and to the host */
-    uint64_t what;                /* stands for the kernel where a mark is a launch, else 0 */
+    uint64_t kernel;              /* stands for that of the first launch; 0: unknown */
     uint32_t launches, graphs, copies_in, copies_out;
+    uint32_t few_in; /* of those in, of at most MARK_FEW_BYTES */
 };
 
 /* Whether anything was launched since the mark before. */
@@ -31,7 +36,7 @@ static inline bool mark_has_launch(const struct mark *mark)
     return mark->launches || mark->graphs;
 }
 
-/* Adds what another mark has, but not when or of what kernel. */
+/* Adds what another mark has behind it, but not when. */
 void mark_add(struct mark *sum, const struct mark *mark);
 
 /* All that it has. */
@@ -47,25 +52,33 @@ enum period_state {
     PERIOD_LOST,     /* the period no longer holds: the search for one begins anew */
 };
 
+/* Which marks end an iteration that varies: those with an input of at least so many bytes. */
+struct ending {
+    uint64_t least;
+    uint64_t kernel;   /* and which begin with this one, 0: with any, */
+    uint32_t launches; /* of about so many */
+};
+
 /* Where nothing repeats for long, as with requests of different lengths, iterations vary: one ends
  * with the first mark after an input. What is seen of them until then: */
 struct varying {
-    uint64_t least;              /* bytes of an input that ends one */
+    struct ending ending;
+    uint64_t most;               /* bytes of an input that ended one */
     uint64_t first_ns, last_ns;  /* when one ended */
     struct mark sum;             /* of those between */
     struct mark iteration, last; /* so far, and the one before */
     unsigned marks, ends, alike; /* marks in `sum`, and iterations that are like the one before */
-    unsigned others, between;    /* smaller inputs so far, and in the one before */
-    unsigned apart;              /* marks since the last input of either kind */
-    unsigned begun;              /* iterations with smaller inputs */
-    unsigned uneven;             /* not with as many as the one before, one behind the other */
+    unsigned others;             /* other inputs so far */
+    unsigned without;            /* marks since the last input of either kind */
+    unsigned apart;              /* other inputs that are not one behind the other */
+    double between, squares;     /* the sum of those between, and of their squares */
 };
 
 /* What ends an iteration. */
 enum period_kind {
     PERIOD_SAME,   /* as many marks as before, alike in all that they have */
     PERIOD_STAGES, /* the same, with inputs and results of any size */
-    PERIOD_INPUTS, /* an input of least_input bytes; iterations vary, and `length` is the mean */
+    PERIOD_INPUTS, /* an input as `ending` has it; iterations vary, and `length` is the mean */
     PERIOD_EACH,   /* each mark: all do, or there are no inputs that could end others */
 };
 
@@ -74,10 +87,12 @@ struct period {
     uint64_t count;                  /* of marks */
     unsigned length;                 /* marks in an iteration; 0: unknown */
     enum period_kind kind;
-    uint64_t least_input; /* PERIOD_INPUTS: bytes, in the mark that ends one */
+    struct ending ending; /* PERIOD_INPUTS */
     unsigned smaller;     /* inputs since then that would have ended others */
-    /* Any input ends one, one of more than a few numbers, or one of the largest. */
-    struct varying varying[3];
+    /* Any input ends one, one of more than a few numbers, one of the largest, or one whose work
+     * begins with the same kernel. */
+    struct varying varying[3 + PERIOD_KERNELS];
+    unsigned kernels;           /* of those, seen until now */
     unsigned known_calls;       /* of an iteration, with its marks; 0: unknown */
     uint64_t begun_ns;          /* when the first mark was */
     struct mark mean;           /* of iterations that vary */
@@ -101,6 +116,9 @@ double period_alike(const struct period *period);
 
 /* Whether what an iteration has is a mean, since they differ. */
 bool period_is_mean(const struct period *period);
+
+/* Whether what was found may be no iteration. Known periods only. */
+enum tick_doubt period_doubt(const struct period *period);
 
 /* What an iteration has: one of the last that is like the one before it, or the mean of those that
  * vary; at_ns is its duration. Known periods only. */

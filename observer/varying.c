@@ -1,12 +1,14 @@
 #include "observer/internal.h"
 
-/* More than this many inputs must be seen before iterations vary, and of the largest, with as many
- * smaller ones between each two, this many (test_two_inputs_of_a_request). */
+/* More than this many inputs must be seen before iterations vary. */
 #define VARYING_FEWEST 4
-#define VARYING_LARGEST 8
-/* One in this many may have another number of smaller ones, as those of an evaluation have
- * (test_evaluations). */
-#define UNEVEN 4
+/* An input begins a request with others where the number of others between two such varies by no
+ * more than this share of how it would by chance, even if this many more had been as chance has
+ * them (test_two_inputs_of_a_request, test_requests_of_several_models). */
+#define EVEN 0.4
+#define EVEN_DOUBTS 5
+/* One in this many may have others apart, as those of an evaluation are (test_evaluations). */
+#define APART 4
 /* After this many smaller inputs in a row the largest was one of a start, or inputs have become
  * smaller (test_inputs_become_smaller). */
 #define VARYING_OTHERS 32
@@ -23,30 +25,40 @@
  * (test_a_report_now_and_then, test_parts_of_a_request). */
 #define INNER_ALIKE 3
 #define INNER_BESIDE 20
+/* Of this many inputs one may be larger, and be beside the work of a step
+ * (test_lists_now_and_then). */
+#define INNER_USUAL 8
+
+static bool ends_one(const struct mark *mark, const struct ending *ending)
+{
+    return marks_have_input(mark, ending->least) &&
+           (!ending->kernel ||
+            (mark->kernel == ending->kernel && marks_near(mark->launches, ending->launches, 2)));
+}
 
 static void add_varying(struct varying *varying, const struct mark *mark)
 {
     struct mark *iteration = &varying->iteration;
     mark_add(iteration, mark);
     varying->marks += varying->ends > 0;
-    if (!marks_have_input(mark, varying->least)) {
+    if (!ends_one(mark, &varying->ending)) {
         bool other = marks_have_input(mark, MARK_FEW_BYTES + 1);
         varying->others += other;
-        varying->uneven += other && varying->apart > 0;
-        varying->apart = other ? 0 : varying->apart + 1;
+        varying->apart += other && varying->without > 0;
+        varying->without = other ? 0 : varying->without + 1;
         return;
     }
     varying->last_ns = mark->at_ns;
+    varying->most = mark->bytes_in > varying->most ? mark->bytes_in : varying->most;
     if (varying->ends++ == 0) {
         varying->first_ns = mark->at_ns;
     } else {
         mark_add(&varying->sum, iteration);
         varying->alike += marks_alike(iteration, &varying->last);
-        varying->uneven += varying->ends > 2 && varying->others != varying->between;
-        varying->begun += varying->others > 0;
-        varying->between = varying->others;
+        varying->between += varying->others;
+        varying->squares += (double)varying->others * varying->others;
     }
-    varying->others = varying->apart = 0;
+    varying->others = varying->without = 0;
     varying->last = *iteration;
     *iteration = (struct mark){0};
 }
@@ -54,29 +66,68 @@ static void add_varying(struct varying *varying, const struct mark *mark)
 /* The largest are those of more than half of the most bytes until now. */
 static void add_largest(struct varying *varying, const struct mark *mark)
 {
-    if (mark->bytes_in > 2 * varying->least || varying->others > VARYING_OTHERS)
-        *varying = (struct varying){.least = mark->bytes_in / 2 + 1};
+    if (mark->bytes_in > 2 * varying->ending.least || varying->others > VARYING_OTHERS)
+        *varying = (struct varying){.ending.least = mark->bytes_in / 2 + 1};
     add_varying(varying, mark);
 }
 
 void varying_add(struct period *period, const struct mark *mark)
 {
-    period->varying[1].least = MARK_FEW_BYTES + 1;
+    struct varying *kernels = period->varying + 3;
+    bool known = !mark->kernel || !marks_have_input(mark, MARK_FEW_BYTES + 1);
+    period->varying[1].ending.least = MARK_FEW_BYTES + 1;
     add_varying(&period->varying[0], mark);
     add_varying(&period->varying[1], mark);
     add_largest(&period->varying[2], mark);
+    for (unsigned i = 0; i < period->kernels; i++) {
+        if (kernels[i].others > VARYING_OTHERS)
+            kernels[i] = (struct varying){.ending = kernels[i].ending};
+        add_varying(&kernels[i], mark);
+        known |= kernels[i].ends > 0 && kernels[i].others == 0;
+    }
+    if (known || period->kernels == PERIOD_KERNELS)
+        return;
+    struct varying *other = &kernels[period->kernels++];
+    other->ending = (struct ending){MARK_FEW_BYTES + 1, mark->kernel, mark->launches};
+    add_varying(other, mark);
+}
+
+/* How the number of other inputs between two of these varies, as a share of how it would if each
+ * input were one of these by chance; the first `doubts` are taken to be so. */
+static double unevenness(const struct varying *varying, unsigned doubts)
+{
+    double count = varying->ends > 1 ? varying->ends - 1 : 1, mean = varying->between / count;
+    double chance = mean * (mean + 1);
+    return chance > 0 ? (varying->squares - count * mean * mean + doubts * chance) /
+                            ((count + doubts) * chance)
+                      : 0;
+}
+
+/* Whether at least every second one has others. Without a kernel that tells them apart those with
+ * steps between them are requests by turns (test_prompts_by_turns). */
+static bool begins(const struct varying *varying)
+{
+    return varying->between > 0 && 2 * varying->between + 1 > varying->ends &&
+           (varying->ending.kernel || APART * varying->apart <= varying->ends);
 }
 
 /* Which inputs end an iteration; NULL: more of the larger ones may come. */
 static const struct varying *choose_inputs(const struct period *period, uint64_t for_ns)
 {
     const struct varying *any = &period->varying[0], *large = &period->varying[1];
-    const struct varying *largest = &period->varying[2];
-    bool waits = for_ns < PERIOD_VARYING_LATE_NS;
-    /* A request may begin with several inputs, each for a part of its work, and go on without. */
-    bool begins = 2 * largest->begun > largest->ends && UNEVEN * largest->uneven <= largest->ends;
-    if (begins && (largest->ends >= VARYING_LARGEST || waits))
-        return largest->ends >= VARYING_LARGEST ? largest : NULL;
+    const struct varying *best = NULL;
+    bool waits = for_ns < PERIOD_VARYING_LATE_NS, may_begin = false;
+    /* A request may have several inputs, each for a part of its work. */
+    for (unsigned i = 2; i < 3 + period->kernels; i++) {
+        const struct varying *some = &period->varying[i];
+        if (!begins(some) || unevenness(some, 0) > EVEN)
+            continue;
+        may_begin |= some->ends > 2;
+        if (unevenness(some, EVEN_DOUBTS) <= EVEN && (!best || some->most > best->most))
+            best = some;
+    }
+    if (best || (may_begin && waits))
+        return best;
     if (large->ends > VARYING_FEWEST)
         return large;
     return large->ends > 1 && waits ? NULL : any;
@@ -84,11 +135,11 @@ static const struct varying *choose_inputs(const struct period *period, uint64_t
 
 /* From now on iterations vary, and each ends with such an input. */
 static void vary(struct period *period, const struct mark *mean, unsigned marks, double match,
-                 uint64_t least_input)
+                 const struct ending *ending)
 {
     period->mean = *mean;
     period->match = match;
-    period->least_input = least_input;
+    period->ending = *ending;
     period->kind = PERIOD_INPUTS;
     period->length = marks ? marks : 1;
 }
@@ -107,18 +158,13 @@ static bool find_varying(struct period *period, const struct varying *varying, u
     bool unlike = 2 * varying->alike < count;
     if (for_ns < PERIOD_VARYING_NS && !(unlike && marks_are_known(period, &mean, marks)))
         return false;
-    vary(period, &mean, marks, (double)varying->alike / count, varying->least);
+    vary(period, &mean, marks, (double)varying->alike / count, &varying->ending);
     return true;
 }
 
 bool varying_find(struct period *period, uint64_t for_ns)
 {
     return find_varying(period, choose_inputs(period, for_ns), for_ns);
-}
-
-bool varying_find_larger(struct period *period, uint64_t for_ns)
-{
-    return find_varying(period, &period->varying[1], for_ns);
 }
 
 bool varying_find_without_input(struct period *period, uint64_t now_ns)
@@ -161,6 +207,23 @@ static bool next_work(const struct period *period, const struct inner *inner, un
     return false;
 }
 
+/* How large an input is, in bytes, that each few of the last marks have. */
+static uint64_t find_largest(const struct period *period, unsigned marks)
+{
+    uint64_t least = UINT64_MAX, most = 0;
+    unsigned inputs = 0;
+    for (unsigned i = 1; i <= marks; i++) {
+        const struct mark *mark = period_mark(period, period->count - i);
+        most = mark->bytes_in > most ? mark->bytes_in : most;
+        inputs += marks_have_input(mark, MARK_FEW_BYTES + 1);
+        if (inputs < INNER_USUAL)
+            continue;
+        least = most < least ? most : least;
+        most = inputs = 0;
+    }
+    return least == UINT64_MAX ? most : least;
+}
+
 static struct inner look_within(const struct period *period, unsigned length)
 {
     unsigned known = marks_remembered(period);
@@ -168,10 +231,7 @@ static struct inner look_within(const struct period *period, unsigned length)
     struct mark work, last = {0};
     for (; inner.marks < PERIOD_EVIDENCE && inner.marks + 2 * length <= known; inner.periods++)
         inner.marks += length;
-    for (unsigned i = 1; i <= inner.marks; i++) {
-        uint64_t bytes = period_mark(period, period->count - i)->bytes_in;
-        inner.largest = bytes > inner.largest ? bytes : inner.largest;
-    }
+    inner.largest = find_largest(period, inner.marks);
     /* From a period before them on, so that the work before their first input is whole. */
     for (unsigned left = inner.marks + length; next_work(period, &inner, &left, &work);
          last = work) {
@@ -218,13 +278,13 @@ bool varying_find_inner(struct period *period, unsigned length)
         return false;
     /* As if all inputs had the mean of what most of them have. */
     uint64_t all = launched(&sum), same = inner.inputs * launched(&inner.same) / inner.alike;
+    uint64_t out = inner.inputs * inner.same.bytes_out / inner.alike;
     if (INNER_BESIDE * (all > same ? all - same : same - all) > all ||
-        sum.bytes_out >
-            inner.inputs * inner.same.bytes_out / inner.alike + inner.periods * MARK_FEW_BYTES)
+        sum.bytes_out > out + out / INNER_BESIDE + inner.periods * MARK_FEW_BYTES)
         return false;
     const struct mark mean = marks_mean(&sum, inner.inputs);
     vary(period, &mean, marks_mean_count(inner.marks, inner.inputs),
-         (double)inner.alike / inner.inputs, inner.largest / 2 + 1);
+         (double)inner.alike / inner.inputs, &(struct ending){.least = inner.largest / 2 + 1});
     return true;
 }
 
@@ -250,7 +310,7 @@ bool varying_has_requests(const struct period *period, unsigned length)
 
 enum period_state varying_go_on(struct period *period, const struct mark *mark)
 {
-    if (period->kind == PERIOD_INPUTS && marks_have_input(mark, period->least_input)) {
+    if (period->kind == PERIOD_INPUTS && ends_one(mark, &period->ending)) {
         period->smaller = 0;
         return PERIOD_BOUNDARY;
     }

@@ -333,11 +333,10 @@ static struct mark *since_of(struct watcher *watcher)
     return thread.waits ? &thread.since : &watcher->since;
 }
 
-static void add_mark(struct watcher *watcher, uint64_t what)
+static void add_mark(struct watcher *watcher)
 {
     struct mark mark = watcher->since;
     mark_add(&mark, &thread.since);
-    mark.what = what;
     mark.at_ns = clock_now_ns();
     watcher->since = thread.since = (struct mark){0};
     thread.waits = thread.launched && !thread.shares;
@@ -493,6 +492,8 @@ static void count(struct watcher *watcher, const struct call *call)
         begin_anew(watcher);
         *since = (struct mark){0};
     }
+    if (!since->kernel)
+        since->kernel = call->what;
     since->launches += kind == CALL_LAUNCH;
     since->graphs += kind == CALL_GRAPH;
     if (launches) {
@@ -506,6 +507,7 @@ static void count(struct watcher *watcher, const struct call *call)
         if (!watcher->handle)
             inputs_add(&watcher->inputs, call->bytes, launches_of(watcher));
         since->copies_in++;
+        since->few_in += call->bytes <= MARK_FEW_BYTES;
         since->bytes_in += call->bytes;
     } else if (kind == CALL_COPY_OUT || kind == CALL_COPY_OUT_WAIT) {
         atomic_store_explicit(&watchers.copied_out, true, memory_order_relaxed);
@@ -531,7 +533,7 @@ void watcher_take(struct watcher *watcher, const struct call *call)
     if (!watcher->over_ns) {
         count(watcher, call);
         if (take_for_mark(watcher, call))
-            add_mark(watcher, call->what);
+            add_mark(watcher);
     }
     uint64_t over_ns = watcher->over_ns;
     pthread_mutex_unlock(&watcher->mutex);

@@ -21,6 +21,14 @@ struct tick {
     const char *name; /* of the kernel or range, part of the text; else NULL */
 };
 
+/* Why what TICK_AUTO takes for an iteration may be none. */
+enum tick_doubt {
+    TICK_SURE,
+    TICK_STEPS, /* it has several waits, most of them like the one before: each may be one */
+    TICK_KINDS, /* inputs begin work of several kinds, in any order: a request may have several */
+    TICK_WAITS, /* no input begins it, and its waits differ */
+};
+
 #define TICK_FORMS "auto, none, sync, graph, copy-out, kernel:NAME or nvtx:NAME"
 
 /* False: it is not one of TICK_FORMS. */

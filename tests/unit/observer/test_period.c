@@ -120,7 +120,7 @@ static void test_launches_by_their_kernel(void **state)
     (void)state;
     for (int i = 0; i < 10000; i++) {
         const struct mark mark = {
-            .at_ns = (uint64_t)i * 500000, .launches = 1, .what = kernels[i % 4]};
+            .at_ns = (uint64_t)i * 500000, .launches = 1, .kernel = kernels[i % 4]};
         boundaries += period_add(&period, &mark, false) == PERIOD_BOUNDARY;
     }
     assert_int_equal(period.length, 4);
@@ -168,6 +168,20 @@ static void test_an_evaluation_is_no_loss(void **state)
     }
     assert_int_equal(period.length, 5);
     assert_int_equal(lost, 0);
+}
+
+/* A round of a solver waits for two numbers, behind as much work of other kernels. */
+static void test_waits_for_other_kernels(void **state)
+{
+    unsigned boundaries = 0, rounds = 0;
+    (void)state;
+    for (unsigned i = 0; i < 8000; i++) {
+        rounds += period.length > 0;
+        for (unsigned k = 0; k < 2; k++)
+            boundaries += wait_for_kernel(1 + k, 9, 0, 8, 500000) == PERIOD_BOUNDARY;
+    }
+    assert_true(rounds > 300);
+    assert_in_range(boundaries, rounds, rounds + 1);
 }
 
 static void test_one_odd_wait_among_many(void **state)
@@ -338,6 +352,7 @@ int main(void)
         cmocka_unit_test_setup(test_nothing_repeats, set_up),
         cmocka_unit_test_setup(test_a_period_is_lost, set_up),
         cmocka_unit_test_setup(test_an_evaluation_is_no_loss, set_up),
+        cmocka_unit_test_setup(test_waits_for_other_kernels, set_up),
         cmocka_unit_test_setup(test_one_odd_wait_among_many, set_up),
         cmocka_unit_test_setup(test_without_input_it_must_last, set_up),
         cmocka_unit_test_setup(test_without_a_launch_it_must_last, set_up),

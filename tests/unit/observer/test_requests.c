@@ -108,7 +108,7 @@ static void test_steps_without_input(void **state)
     for (int i = 0; i < 6000; i++)
         lost += wait_for(10 + draw(&random, 900), 65536, 4, 1000000) == PERIOD_LOST;
     assert_int_equal(lost, 1);
-    assert_true(period.least_input <= 65536);
+    assert_true(period.ending.least <= 65536);
 }
 
 /* A query of a few bytes and documents of any, with other work each. */
@@ -464,6 +464,94 @@ static void test_two_inputs_of_a_request(void **state)
     assert_in_range(period.length, 15, 19);
 }
 
+/* A question, documents that are compared with it, a prompt with them, and words: requests with
+ * that many documents, or any number up to it. */
+static void answer_questions(uint32_t least, uint32_t most)
+{
+    uint32_t random = 7;
+    unsigned boundaries = 0, requests = 0;
+    for (int i = 0; i < 1500; i++) {
+        requests += period.length > 0;
+        uint32_t documents = least + draw(&random, most - least + 1);
+        uint32_t words = 3 + draw(&random, 20);
+        boundaries +=
+            wait_for_kernel(1, 60, 100 + draw(&random, 400), 80, 2000000) == PERIOD_BOUNDARY;
+        while (documents-- > 0)
+            boundaries +=
+                wait_for_kernel(2, 60, 400 + draw(&random, 3600), 4, 2000000) == PERIOD_BOUNDARY;
+        boundaries +=
+            wait_for_kernel(3, 150, 5000 + draw(&random, 20000), 8, 2000000) == PERIOD_BOUNDARY;
+        while (words-- > 0)
+            boundaries += wait_for_kernel(3, 150, 0, 8, 2000000) == PERIOD_BOUNDARY;
+    }
+    assert_true(requests > 400);
+    assert_in_range(boundaries, requests, requests + 1);
+}
+
+static void test_documents_of_a_question(void **state)
+{
+    (void)state;
+    answer_questions(3, 3);
+    set_up(state);
+    answer_questions(1, 9);
+}
+
+/* Requests of three models in any order are one each, whichever comes seldom. */
+static void test_requests_of_several_models(void **state)
+{
+    static const uint32_t launches[] = {20, 70, 200};
+    uint32_t random = 3;
+    unsigned boundaries = 0, requests = 0;
+    (void)state;
+    for (int i = 0; i < 6000; i++) {
+        uint32_t drawn = draw(&random, 100), model = drawn < 75 ? 0 : drawn < 90 ? 1 : 2;
+        requests += period.length > 0;
+        boundaries += wait_for_kernel(1 + model, launches[model], 1024 << (4 * model), 256,
+                                      2000000) == PERIOD_BOUNDARY;
+    }
+    assert_true(requests > 3000);
+    assert_in_range(boundaries, requests, requests + 1);
+    assert_int_equal(period_doubt(&period), TICK_KINDS);
+}
+
+/* Steps of molecules: positions in, forces out, and each twenty steps lists of neighbours. */
+static void test_lists_now_and_then(void **state)
+{
+    unsigned boundaries = 0, steps = 0;
+    (void)state;
+    for (unsigned i = 0; i < 6000; i++) {
+        bool lists = i % 20 == 0;
+        steps += period.length > 0;
+        boundaries += wait_for(lists ? 21 : 17, lists ? 3000000 : 600000, i % 23 ? 600000 : 600640,
+                               1000000) == PERIOD_BOUNDARY;
+    }
+    assert_true(steps > 3000);
+    assert_in_range(boundaries, steps, steps + 1);
+    assert_int_equal(period_doubt(&period), TICK_SURE);
+}
+
+/* A word has a position, and then the weights of each layer. */
+static void test_weights_of_layers(void **state)
+{
+    unsigned boundaries = 0, words = 0;
+    (void)state;
+    for (unsigned i = 0; i < 1000; i++) {
+        words += period.length > 0;
+        for (unsigned layer = 0; layer < 24; layer++) {
+            const struct mark mark = {.at_ns = now_ns += 1000000,
+                                      .launches = layer ? 12 : 20,
+                                      .few_in = layer == 0,
+                                      .copies_in = layer ? 1 : 2,
+                                      .bytes_in = 1 << 20,
+                                      .copies_out = layer == 23,
+                                      .bytes_out = layer == 23 ? 8 : 0};
+            boundaries += period_add(&period, &mark, false) == PERIOD_BOUNDARY;
+        }
+    }
+    assert_true(words > 500);
+    assert_in_range(boundaries, words, words + 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -491,6 +579,10 @@ int main(void)
         cmocka_unit_test_setup(test_inputs_become_smaller, set_up),
         cmocka_unit_test_setup(test_prompts_by_turns, set_up),
         cmocka_unit_test_setup(test_two_inputs_of_a_request, set_up),
+        cmocka_unit_test_setup(test_documents_of_a_question, set_up),
+        cmocka_unit_test_setup(test_requests_of_several_models, set_up),
+        cmocka_unit_test_setup(test_lists_now_and_then, set_up),
+        cmocka_unit_test_setup(test_weights_of_layers, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

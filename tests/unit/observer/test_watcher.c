@@ -328,9 +328,27 @@ static void train_on_texts(unsigned number)
     take(CALL_WAIT, 1, 0);
 }
 
+/* The weights of each layer come anew for each word. */
+static void write_with_weights_in(unsigned number)
+{
+    (void)number;
+    take(CALL_COPY_IN, 1, 8);
+    take(CALL_LAUNCH, 2, 0);
+    for (unsigned layer = 0; layer < 40; layer++) {
+        take(CALL_COPY_IN, 2, 1 << 20);
+        take(CALL_LAUNCH, 15, 0);
+    }
+    take(CALL_LAUNCH, 3, 0);
+    take(CALL_COPY_OUT, 1, 8);
+    take(CALL_WAIT, 1, 0);
+}
+
 static void test_steps_without_a_wait(void **state)
 {
     (void)state;
+    assert_string_equal(
+        iteration_of(write_with_weights_in),
+        "1 wait, 605 launches, 81 copies in of 83886088 bytes, 1 copy out of 8 bytes");
     assert_string_equal(iteration_of(train_pinned), "60 launches, 2 copies in of 1050624 bytes");
     assert_string_equal(iteration_of(train_labels_later),
                         "80 launches, 2 copies in of 1050624 bytes");
