@@ -15,7 +15,7 @@
 
 #define PERIOD_MARKS 512 /* that are remembered: the longest period is a quarter of that */
 
-#define PERIOD_KERNELS 6 /* that the work for an input begins with, and which are told apart */
+#define PERIOD_KERNELS 6 /* that the work for an input begins with, kept apart */
 
 /* Where there are larger inputs, one of at most this many bytes begins no iteration: it is a step's
  * position, or its last word (test_texts_of_any_length). Results of as many are a report; larger
@@ -52,11 +52,12 @@ enum period_state {
     PERIOD_LOST,     /* the period no longer holds: the search for one begins anew */
 };
 
-/* Which marks end an iteration that varies: those with an input of at least so many bytes. */
+/* Which marks end an iteration that varies: those with an input of at least `least`
+ * bytes. */
 struct ending {
     uint64_t least;
     uint64_t kernel;   /* and which begin with this one, 0: with any, */
-    uint32_t launches; /* of about so many */
+    uint32_t launches; /* with about as many */
 };
 
 /* Where nothing repeats for long, as with requests of different lengths, iterations vary: one ends

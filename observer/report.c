@@ -93,6 +93,7 @@ void report_iteration(const struct period *period, const struct tick *tick, enum
     struct shm_observer *out = record();
     pthread_mutex_lock(&mutex);
     out->calls = mark_calls(&iteration) + period->length;
+    out->doubt = tick->kind == TICK_AUTO ? period_doubt(period) : TICK_SURE;
     out->match = tick->kind == TICK_NVTX ? 1 : period_alike(period);
     set_state(out, SHM_OBSERVED_ITERATION, line);
     pthread_mutex_unlock(&mutex);

@@ -103,8 +103,8 @@ static double unevenness(const struct varying *varying, unsigned doubts)
                       : 0;
 }
 
-/* Whether at least every second one has others. Without a kernel that tells them apart those with
- * steps between them are requests by turns (test_prompts_by_turns). */
+/* Whether at least every second one has others. Without a kernel those with steps between them
+ * are requests by turns (test_prompts_by_turns). */
 static bool begins(const struct varying *varying)
 {
     return varying->between > 0 && 2 * varying->between + 1 > varying->ends &&

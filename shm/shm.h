@@ -51,7 +51,7 @@
 #include "job/workload_mix.h"
 
 #define SHM_MAGIC UINT64_C(0x31706565777370bd) /* never valid UTF-8 text */
-#define SHM_VERSION 21
+#define SHM_VERSION 22
 
 /* Time slices in which progress is counted, the first beginning with the window. The
  * orchestrator picks slice_ns so that the longest window fits. */
@@ -183,6 +183,7 @@ struct shm_observer {
     /* Of what the words describe, from SHM_OBSERVED_ITERATION on: calls in an iteration, and the
      * share of its marks that are like those of the iteration before. */
     uint32_t calls;
+    uint32_t doubt; /* enum tick_doubt */
     /* Threads that have launched anything, where each has iterations of its own. */
     _Atomic uint32_t threads;
     double match;

@@ -11,6 +11,9 @@ static bool has_tick(const struct point *point)
     return tick && strcmp(tick, "auto") != 0 && strcmp(tick, "none") != 0;
 }
 
+static const char *const doubts[] = {
+    [TICK_STEPS] = "steps", [TICK_KINDS] = "kinds", [TICK_WAITS] = "waits"};
+
 void record_add_observed(json_t *record, const struct point *point,
                          const struct round_result *result)
 {
@@ -24,6 +27,9 @@ void record_add_observed(json_t *record, const struct point *point,
     json_object_set_new(record, "observed",
                         json_pack("{s:s, s:i, s:f}", "iteration", observed->what, "calls",
                                   (int)observed->calls, "alike", observed->match));
+    if (observed->doubt != TICK_SURE)
+        json_object_set_new(json_object_get(record, "observed"), "doubt",
+                            json_string(doubts[observed->doubt]));
     if (round_observed_unlike(observed))
         warnings_add(warnings_of(record), "iterations",
                      "an iteration has %u calls in one process and %u in another, and the "

@@ -269,12 +269,27 @@ static bool was_observed_before(const json_t *points, size_t index, const char *
     return false;
 }
 
+/* What may be an iteration instead, and how to settle it. */
+static const struct {
+    const char *doubt, *remedy;
+} remedies[] = {
+    {"steps", "its waits are alike, and --tick sync counts each"},
+    {"kinds", "a request may have several inputs, and --tick kernel:NAME counts those of one kind, "
+              "nvtx:NAME requests"},
+    {"waits", "a request may have several, and --tick nvtx:NAME or kernel:NAME counts it"},
+};
+
 void table_print_iteration(FILE *out, const json_t *point)
 {
     const json_t *observed = json_object_get(point, "observed");
-    if (observed)
-        fprintf(out, "an iteration is %s; %.0f%% of them are alike (--tick)\n",
-                text_at(observed, "iteration"), 100.0 * number_at(observed, "alike"));
+    const char *remedy = "--tick";
+    if (!observed)
+        return;
+    for (size_t i = 0; i < sizeof remedies / sizeof remedies[0]; i++)
+        if (strcmp(text_at(observed, "doubt"), remedies[i].doubt) == 0)
+            remedy = remedies[i].remedy;
+    fprintf(out, "an iteration is %s; %.0f%% of them are alike (%s)\n",
+            text_at(observed, "iteration"), 100.0 * number_at(observed, "alike"), remedy);
 }
 
 void table_print_observed(FILE *out, const json_t *points)

@@ -26,6 +26,7 @@ void round_program_observed(const struct round *round)
     }
     out->calls = out->least_calls = out->most_calls = observer->calls;
     out->match = observer->match;
+    out->doubt = (enum tick_doubt)observer->doubt;
     for (unsigned p = 1; p < point_processes(round->point); p++) {
         observer = &shm_process_at(&round->shm, p)->observer;
         if (atomic_load(&observer->state) != SHM_OBSERVED_ITERATION)

@@ -14,6 +14,7 @@
 #include "orchestrator/session/telemetry_window.h"
 #include "shm/shm.h"
 #include "statistics/histogram.h"
+#include "wire/tick.h"
 
 /* Where the iterations' time goes, as the workers have sampled it. */
 struct round_phases {
@@ -90,6 +91,7 @@ struct round_observed {
     unsigned calls;                   /* of an iteration */
     unsigned least_calls, most_calls; /* the same in the process with the fewest, and the most */
     double match; /* share of the waits that are like those of the iteration before */
+    enum tick_doubt doubt;
 };
 
 /* Reports whether processes take unlike things for an iteration. */

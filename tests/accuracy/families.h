@@ -27,7 +27,7 @@ unsigned draw(unsigned least, unsigned most);
 unsigned draw_scale(unsigned least, unsigned most);
 bool chance(unsigned percent);
 
-/* The host does something else for about so long. */
+/* The host does something else for about that long. */
 void pass(uint64_t ns);
 
 void copy_in(uint64_t bytes);
@@ -35,8 +35,8 @@ void copy_in(uint64_t bytes);
 /* Copies a result, and waits for it. */
 void copy_out(uint64_t bytes);
 
-/* Launch so many kernels, of which nothing is known, or those of a model (from 1 on); or a graph
- * that takes so long. */
+/* Launch kernels, of which nothing is known, or those of a model (from 1 on); or a graph that takes
+ * about that long. */
 void launch(unsigned count);
 void launch_of(unsigned model, unsigned count);
 void launch_graph(unsigned ns);

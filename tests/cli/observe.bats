@@ -29,6 +29,7 @@ COPIES="1 copy in of 65536 bytes, 1 copy out of 65536 bytes"
 @test "iterations are found in all layouts" {
   observe 0 -l threads:1 -l processes+mps:2 -l processes:2 -- "$UNAWARE" --kernels 12
   takes "1 wait, 12 launches, $COPIES"
+  points 'all(.observed | has("doubt") | not)' r.jsonl
   points 'map(select(.mps)) | all(.attached.seen == .processes)' r.jsonl
   grep -q '^observed threads 1×1: an iteration is 1 wait, 12 launches' out
 }
@@ -143,6 +144,10 @@ END
 @test "several waits are an iteration, and the load of a model is none" {
   observe 0 -l threads:1 -- "$UNAWARE" --steps 5 --kernels 8 --weights 300
   takes "5 waits, 40 launches, $COPIES"
+  observe 0 -l threads:1 -- "$UNAWARE" --steps 12 --kernels 8
+  takes "12 waits, 96 launches, $COPIES"
+  points 'all(.observed.doubt == "steps")' r.jsonl
+  grep -q 'of them are alike (its waits are alike, and --tick sync counts each)$' out
 }
 
 @test "loads of code are a start's, unless there are many launches between them" {
