@@ -30,7 +30,8 @@ static void do_batches(unsigned number)
     tick();
 }
 
-/* Batches of any size, whose launches are the same, or more with the size. */
+/* Batches of any size, whose launches are the same, or more with the size; a library may have other
+ * kernels for larger ones. */
 static void draw_sizes(void)
 {
     p[0] = draw_scale(64, 1 << 16);
@@ -39,6 +40,7 @@ static void draw_sizes(void)
     p[3] = chance(50) ? draw(1, 5) : 0;
     p[4] = draw_scale(4, 4096);
     p[5] = draw(1, 2);
+    p[6] = draw(0, 6);
 }
 
 static void do_sizes(unsigned number)
@@ -46,7 +48,7 @@ static void do_sizes(unsigned number)
     (void)number;
     unsigned size = draw(1, p[1]);
     copy_in((uint64_t)size * p[0]);
-    launch(p[2] + p[3] * size);
+    launch_of(p[6] ? 1 + p[6] * size / (p[1] + 1) : 0, p[2] + p[3] * size);
     for (unsigned i = 0; i < p[5]; i++)
         copy_out((uint64_t)size * p[4]);
     tick();

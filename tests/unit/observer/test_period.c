@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "common/random.h"
 #include "tests/unit/observer/marks.h"
 
 static void test_each_wait_is_an_iteration(void **state)
@@ -184,6 +185,23 @@ static void test_waits_for_other_kernels(void **state)
     assert_in_range(boundaries, rounds, rounds + 1);
 }
 
+/* Inputs of any size, for the larger of which a library has another kernel: in what order they come
+ * is chance, and no two of them are one request. */
+static void test_kernels_for_any_size(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        uint64_t random = seed;
+        set_up(NULL);
+        while (period.length == 0) {
+            unsigned size = 1 + (unsigned)(random_next(&random) % 64);
+            wait_for_kernel(size > 32 ? 2 : 1, 18, 1024 * size, 4 * size, 500000);
+            assert_true(period.count < 100000);
+        }
+        assert_int_equal(period.length, 1);
+    }
+}
+
 static void test_one_odd_wait_among_many(void **state)
 {
     unsigned lost = 0, boundaries = 0;
@@ -353,6 +371,7 @@ int main(void)
         cmocka_unit_test_setup(test_a_period_is_lost, set_up),
         cmocka_unit_test_setup(test_an_evaluation_is_no_loss, set_up),
         cmocka_unit_test_setup(test_waits_for_other_kernels, set_up),
+        cmocka_unit_test_setup(test_kernels_for_any_size, set_up),
         cmocka_unit_test_setup(test_one_odd_wait_among_many, set_up),
         cmocka_unit_test_setup(test_without_input_it_must_last, set_up),
         cmocka_unit_test_setup(test_without_a_launch_it_must_last, set_up),
