@@ -206,6 +206,9 @@ char *tune_again_words(const struct tune *tune, double budget_s);
 /* Prints a line of progress about a point that was measured, unless quiet. */
 void tune_print_point(struct tune *tune, size_t point, enum tune_stage stage);
 
+/* Prints the same about the point that had no window in time, which has no record. */
+void tune_print_unready(const struct tune *tune, enum tune_stage stage);
+
 /* Prints what was found on standard output, in the format asked for. footer may be NULL. */
 void tune_print(const struct tune *tune, const json_t *footer);
 

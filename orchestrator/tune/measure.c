@@ -95,6 +95,7 @@ static bool was_in_time(struct tune *tune, const struct turn *turn, enum tune_st
                         double window_s, uint64_t begin_ns, const struct round_result *round)
 {
     struct round_limits limits;
+    struct session *session = &tune->campaign.session;
     const struct point *point = &tune->space.plan.points[turn->point];
     double seconds = (double)(clock_now_ns() - begin_ns) / 1e9;
     if (round->status != STATUS_TIMEOUT && round->status != STATUS_INTERRUPTED)
@@ -102,8 +103,11 @@ static bool was_in_time(struct tune *tune, const struct turn *turn, enum tune_st
     tune->pace.unready = turn->point;
     tune->pace.unready_s = seconds;
     tune->pace.unended = round->ready_s > 0.0;
-    return tune_pace_hangs(tune, point, seconds) &&
-           tune_pace_limits(tune, point, stage, turn->starts, window_s, &limits);
+    bool in_time = tune_pace_hangs(tune, point, seconds) &&
+                   tune_pace_limits(tune, point, stage, turn->starts, window_s, &limits);
+    if (!in_time && (session_check_signals(session) == STATUS_OK || session->late))
+        tune_print_unready(tune, stage);
+    return in_time;
 }
 
 static void no_progress(void *data, const char *step)

@@ -32,17 +32,35 @@ static const char *error_text(struct tune *tune, size_t point)
     return same ? "for the same reason" : text_at(record, "error");
 }
 
-void tune_print_point(struct tune *tune, size_t point, enum tune_stage stage)
+/* "[look 3, 20 s left] threads 1×1: " */
+static void print_step(const struct tune *tune, size_t point, enum tune_stage stage, unsigned order)
 {
-    char what[POINT_DESCRIPTION], value[32], left[64] = "";
-    const json_t *record = tune->campaign.records[point];
+    char what[POINT_DESCRIPTION], left[64] = "";
     double seconds = tune_seconds_left(tune);
-    if (options_switch(tune->campaign.options, OPTION_QUIET))
-        return;
     point_describe(&tune->space.plan.points[point], what, sizeof what);
     if (isfinite(seconds))
         snprintf(left, sizeof left, ", %.0f s left", seconds);
-    fprintf(stderr, "[%s %u%s] %s: ", tune_stage_name(stage), tune->order, left, what);
+    fprintf(stderr, "[%s %u%s] %s: ", tune_stage_name(stage), order, left, what);
+}
+
+void tune_print_unready(const struct tune *tune, enum tune_stage stage)
+{
+    const struct tune_pace *pace = &tune->pace;
+    if (options_switch(tune->campaign.options, OPTION_QUIET))
+        return;
+    print_step(tune, pace->unready, stage, tune->order + 1);
+    fprintf(stderr, "%s in %.0f s: there is no more time for it\n",
+            pace->unended ? "no window" : "not ready", pace->unready_s);
+    fflush(stderr);
+}
+
+void tune_print_point(struct tune *tune, size_t point, enum tune_stage stage)
+{
+    char value[32], left[64];
+    const json_t *record = tune->campaign.records[point];
+    if (options_switch(tune->campaign.options, OPTION_QUIET))
+        return;
+    print_step(tune, point, stage, tune->order);
     if (point_is_measured(record))
         fprintf(stderr, "%s iterations/s, p99 %s ms\n",
                 text_number(number_at(record, "throughput_ips"), value, sizeof value),

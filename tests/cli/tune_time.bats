@@ -78,7 +78,8 @@ has_a_sleeper() { pgrep -f -x 'sleep 1000\.25' >/dev/null; }
 }
 
 @test "a program that does nothing on the GPU: what it lacks is named" {
-  expect 4 "$MPSWEEP" tune --device emulated -q --budget 2s -o r.jsonl -- sleep 1000
+  expect 4 "$MPSWEEP" tune --device emulated --budget 2s -o r.jsonl -- sleep 1000
+  grep -qE '^\[look 1, [0-9]+ s left\] .*: not ready in [0-9]+ s: there is no more time for it$' err
   grep -qE '^no layout was measured: .* had no window after [0-9.]+ s; does it work on the GPU, or call mpsweep_ready\(\)\?: give a longer --budget' out
 }
 
