@@ -24,9 +24,9 @@
 /* Of what is predicted to do as much, fewer in flight are tried first: they wait for less. */
 #define IN_FLIGHT_COSTS 0.02
 
-/* A guess: iterations in flight beyond this number hardly do more. Of a program, whose processes may
- * have an interpreter each, those of one process do so from a smaller number on; of a server, which
- * has an event loop in each, the requests at one. */
+/* A guess: iterations in flight beyond this number hardly do more. Of a program, whose processes
+ * may have an interpreter each, those of one process do so from a smaller number on; of a server,
+ * which has an event loop in each, the requests at one. */
 #define KNEE_IN_FLIGHT 32.0
 #define KNEE_OF_A_PROCESS 8.0
 #define KNEE_AT_SERVERS 512.0

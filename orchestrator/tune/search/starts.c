@@ -5,9 +5,10 @@
 #include "orchestrator/tune/search/internal.h"
 
 /* A program's processes may need much memory of the host, and its threads be in each other's way: a
- * start has at most this many times as many workers as have worked. Of a server only processes
- * count: its layouts' threads are requests. */
-#define GROWTH_MOST 16
+ * start has at most this many workers, or this many times as many as have worked. Of a server only
+ * processes count: its layouts' threads are requests. */
+#define FIRST_CROWD 16.0
+#define GROWTH_MOST 8.0
 
 /* A start of a program is dear if it takes longer than this, and more than this share of the time
  * that is left. */
@@ -91,7 +92,7 @@ static bool outgrows(const struct tune_search *search, size_t point)
     double most = 1.0;
     for (size_t i = 0; i < search->known_count; i++)
         most = fmax(most, workers_of(search, search->known[i]));
-    return workers_of(search, point) > GROWTH_MOST * most;
+    return workers_of(search, point) > fmax(FIRST_CROWD, GROWTH_MOST * most);
 }
 
 static bool are_starts_dear(const struct tune_search *search)
