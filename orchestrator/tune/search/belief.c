@@ -104,9 +104,9 @@ static double guess(const struct tune_search *search, const struct tune_knees *k
 {
     double turns = one->axes[TUNE_AXIS_MPS] ? 1.0 : one->processes;
     double at_work = tune_in_flight(one) / turns, at_each = tune_in_flight(one) / one->processes;
-    double sum = 1.0 + pow(at_work / knees->all, KNEE_SHARPNESS) +
-                 pow(at_each / knees->each, KNEE_SHARPNESS);
-    double rate = log(at_work) - log(sum) / KNEE_SHARPNESS;
+    double sharpness = search->rules.program ? KNEE_SHARPNESS : 1.0;
+    double sum = 1.0 + pow(at_work / knees->all, sharpness) + pow(at_each / knees->each, sharpness);
+    double rate = log(at_work) - log(sum) / sharpness;
     return search->rules.latency ? rate - log(tune_in_flight(one)) : rate;
 }
 

@@ -11,9 +11,11 @@
 #define FINAL_LEAST_S 0.2
 
 /* A program's starts may be dear, and its finals come before its looks: all rounds if that is not
- * more than this share of the time, or else two; with some to spare, as starts differ, and the few
- * more than the many. */
+ * more than this share of the time, or else two if that is not more than the other; with some to
+ * spare, as starts differ, and the few more than the many. To confirm one of two layouts is worth
+ * less than to see some more. */
 #define DEAR_FINALS_SHARE 0.6
+#define FEW_FINALS_SHARE 0.5
 #define DEAR_FINALS_ROUNDS 2
 #define START_SPARE 1.1
 #define FEW_STARTS_SPARE 1.25
@@ -159,7 +161,7 @@ double tune_least_budget_s(const struct tune_search *search)
     if (known == 0 || !are_finals_dear(search))
         return 0.0;
     double round_s = leaders_s(search, search->rules.final_s, leaders, known, 1);
-    return FEW_STARTS_SPARE * fewest_rounds(search) * round_s / DEAR_FINALS_SHARE;
+    return FEW_STARTS_SPARE * fewest_rounds(search) * round_s / FEW_FINALS_SHARE;
 }
 
 /* The shortest finals that the search may have for the sake of one more. */
@@ -203,12 +205,13 @@ static double dear_reserve_s(const struct tune_search *search, const size_t *lea
     double all_s = START_SPARE * search->rules.rounds_least * two_s;
     double brief_s = leaders_s(search, brief_final_s(search), leaders, known, FINALS_COUNT);
     double few = FEW_STARTS_SPARE * fewest_rounds(search);
-    double few_s = fmin(DEAR_FINALS_SHARE * search->budget_s, search->left_s);
+    double share_s = FEW_FINALS_SHARE * search->budget_s, few_s = fmin(share_s, search->left_s);
     if (all_s <= DEAR_FINALS_SHARE * search->budget_s && all_s <= search->left_s)
         return all_s;
     if (few * brief_s <= few_s)
         return fmin(few * two_s, few_s);
-    return fewest_rounds(search) * one_s <= few_s ? fmin(few * one_s, few_s) : 0.0;
+    bool fits = few * one_s <= share_s && fewest_rounds(search) * one_s <= search->left_s;
+    return fits ? fmin(few * one_s, search->left_s) : 0.0;
 }
 
 /* What is held back in any case: looks on processes that wait take little of the rest. */
@@ -237,7 +240,7 @@ bool tune_leaves_finals(const struct tune_search *search, size_t point)
     double few_s = least_reserve_s(search, point);
     double left_s = search->left_s - tune_look_seconds(search, point);
     return tune_reserve_s(search, true) <= 0.0 ||
-           few_s <= fmin(DEAR_FINALS_SHARE * search->budget_s, left_s);
+           few_s <= fmin(FEW_FINALS_SHARE * search->budget_s, left_s);
 }
 
 double tune_search_reserve_s(const struct tune_search *search, double seconds_left,

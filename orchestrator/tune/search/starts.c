@@ -4,11 +4,12 @@
 #include "orchestrator/tune/search/costs.h"
 #include "orchestrator/tune/search/internal.h"
 
-/* A program's processes may need much memory of the host, and its threads be in each other's way: a
- * start has at most this many workers, or this many times as many as have worked. Of a server only
- * processes count: its layouts' threads are requests. */
-#define FIRST_CROWD 16.0
-#define GROWTH_MOST 8.0
+/* A program's processes may need much memory of the host: a start has at most this many times as
+ * many as have worked. And its threads may be in each other's way: it has at most this many workers
+ * in all, or this many times as many as have worked. */
+#define GROWTH_MOST 16
+#define FIRST_CROWD 64.0
+#define CROWD_GROWTH 8.0
 
 /* A start of a program is dear if it takes longer than this, and more than this share of the time
  * that is left. */
@@ -81,18 +82,20 @@ bool tune_may_serve(const struct tune_search *search, const struct tune_candidat
            (!search->rules.program || may_serve_program(search, started_for, one));
 }
 
-static double workers_of(const struct tune_search *search, size_t point)
-{
-    const struct tune_candidate *one = &search->candidates[point];
-    return search->rules.server ? one->processes : tune_in_flight(one);
-}
-
 static bool outgrows(const struct tune_search *search, size_t point)
 {
-    double most = 1.0;
-    for (size_t i = 0; i < search->known_count; i++)
-        most = fmax(most, workers_of(search, search->known[i]));
-    return workers_of(search, point) > fmax(FIRST_CROWD, GROWTH_MOST * most);
+    const struct tune_candidate *one = &search->candidates[point];
+    unsigned processes = 1;
+    double workers = 1.0;
+    for (size_t i = 0; i < search->known_count; i++) {
+        const struct tune_candidate *known = &search->candidates[search->known[i]];
+        processes = known->processes > processes ? known->processes : processes;
+        workers = fmax(workers, tune_in_flight(known));
+    }
+    /* Threads of a server's layout are requests. */
+    bool crowd =
+        !search->rules.server && tune_in_flight(one) > fmax(FIRST_CROWD, CROWD_GROWTH * workers);
+    return crowd || one->processes > GROWTH_MOST * processes;
 }
 
 static bool are_starts_dear(const struct tune_search *search)

@@ -10,8 +10,8 @@
 #include "tests/unit/tune/rig.h"
 
 /* Where all time goes for four starts nothing is held back to confirm the first layout, which was
- * only there to be compared with; the next start serves several, and has not more workers than may
- * find room. */
+ * only there to be compared with; the next start serves several, and has not more processes or
+ * threads than may find room. */
 static void test_the_second_start_of_a_program(void **state)
 {
     (void)state;
@@ -30,8 +30,8 @@ static void test_the_second_start_of_a_program(void **state)
     tune_search_next(rig.search, 16.5, &costs, &batch);
     assert_int_equal(batch.stage, TUNE_STAGE_LOOK);
     size_t started = batch.items[0].point;
-    unsigned workers = rig.space[started].processes * rig.space[started].threads;
-    assert_true(workers > 1 && workers <= 16);
+    unsigned processes = rig.space[started].processes, threads = rig.space[started].threads;
+    assert_true(processes > 1 && processes <= 16 && processes * threads <= 64);
     for (int looks = 0; looks < 3; looks++) {
         rig_look(batch.items[0].point, 3.0, 0.001, 1.0, false);
         tune_search_hold(rig.search, started);
