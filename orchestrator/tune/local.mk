@@ -16,7 +16,7 @@ orchestrator_tune_libtune_a_SOURCES = \
     orchestrator/tune/search/prefer.c orchestrator/tune/search/search.c \
     orchestrator/tune/search/search.h orchestrator/tune/search/starts.c
 
-# Simulated machines, of two families.
+# Simulated machines, of three families.
 tune_machines = \
     tests/unit/tune/chance.h tests/unit/tune/kinds.c tests/unit/tune/kinds.h \
     tests/unit/tune/machine.c tests/unit/tune/machine.h tests/unit/tune/machine_service.c \

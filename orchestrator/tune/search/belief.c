@@ -343,7 +343,7 @@ size_t tune_stand(const struct tune_search *search, size_t *out)
     return count;
 }
 
-/* How likely the measurements are under a belief's own hyperparameters; points has room for all
+/* How likely the measurements are under such hyperparameters and knees; points has room for all
  * that are known. */
 static double likelihood_of(const struct tune_search *search, enum tune_quantity quantity,
                             const struct gp_hyperparameters *hyper, const struct tune_knees *knees,

@@ -20,8 +20,8 @@
 #define START_SPARE 1.1
 #define FEW_STARTS_SPARE 1.25
 
-/* Of two layouts that differ by no more the one has finals for which there is time. */
-#define ABOUT_AS_MUCH 0.05
+/* A layout that does at most this much less has the finals of one that has no time for them. */
+#define LESS_MOST 0.05
 
 /* A start that is paid for is worth a window of this share of it, where there is time: what a round
  * shows alone may be one of two levels of its host. */
@@ -187,7 +187,7 @@ static size_t without_dearest(const struct tune_search *search, size_t *points, 
         first++;
     if (!search->rules.program || first == count ||
         search->states[points[first]].seen.value <
-            (1.0 - ABOUT_AS_MUCH) * search->states[points[0]].seen.value)
+            (1.0 - LESS_MOST) * search->states[points[0]].seen.value)
         return count;
     memmove(points, points + first, (count - first) * sizeof *points);
     return count - first;
@@ -230,7 +230,8 @@ double tune_reserve_s(const struct tune_search *search, bool starts)
     double share_s = fmin(all_s, FINALS_SHARE * search->budget_s);
     if (!are_finals_dear(search))
         return share_s;
-    double dear_s = dear_reserve_s(search, leaders, without_dearest(search, leaders, count));
+    count = without_dearest(search, leaders, count);
+    double dear_s = dear_reserve_s(search, leaders, count);
     double reserve_s = dear_s > 0.0 ? fmax(share_s, dear_s) : 0.0;
     return starts ? reserve_s : fmin(reserve_s, least_reserve_s(search, leaders[0]));
 }
@@ -468,7 +469,8 @@ static size_t keep_finalists(const struct tune_search *search, size_t best, size
 static void begin_finals(struct tune_search *search)
 {
     size_t points[TUNE_FINALISTS + 1] = {0};
-    size_t chosen = without_dearest(search, points, choose_finalists(search, points));
+    size_t chosen = choose_finalists(search, points);
+    chosen = without_dearest(search, points, chosen);
     size_t count = chosen < FINALS_COUNT ? chosen : FINALS_COUNT;
     unsigned rounds = search->rules.rounds_least;
     search->begun = true;
@@ -560,8 +562,8 @@ bool tune_add_round(struct tune_search *search, struct tune_batch *batch)
     size_t points[TUNE_FINALISTS + 1] = {0};
     if (!search->begun)
         begin_finals(search);
-    size_t count = without_dearest(search, points, choose_finalists(search, points));
-    size_t best = believed_best(search);
+    size_t count = choose_finalists(search, points), best = believed_best(search);
+    count = without_dearest(search, points, count);
     if (are_finals_dear(search))
         count = keep_finalists(search, best, points, count);
     if (is_decided(search, points, count) && (count = add_rivals(search, points)) == 0)

@@ -161,6 +161,27 @@ static void test_what_streams_take_is_learned(void **state)
     assert_float_equal(tune.costs.stream_s, 0.075, 0.01);
 }
 
+/* Each process of a program keeps a CPU busy while it loads: three times as many as there are CPUs
+ * are expected to take three times as long, before any such start was seen. */
+static void test_a_crowd_waits_for_cpus(void **state)
+{
+    (void)state;
+    for (unsigned cpus = 4; cpus <= 64; cpus *= 2) {
+        struct tune tune = {.costs = tune_pace_first_costs(), .space.cpus = cpus};
+        const struct point alone = {.layout = LAYOUT_PROCESSES_MPS,
+                                    .processes = 1,
+                                    .threads = 1,
+                                    .work.workload = WORKLOAD_PROGRAM};
+        struct point crowd = alone;
+        tune_pace_init(300.0, 0, &tune.pace);
+        tune_pace_learn_start(&tune, &alone, 9.0);
+        crowd.processes = 3 * cpus;
+        double weight = estimate_start_weight(&crowd);
+        assert_true(tune.costs.start_s + weight * tune.costs.process_s > 2.7 * 9.0);
+        assert_float_equal(tune.costs.start_s + tune.costs.process_s, 9.0, 1.0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +196,7 @@ int main(void)
         cmocka_unit_test(test_one_slow_start_is_an_accident),
         cmocka_unit_test(test_more_starts_than_are_remembered),
         cmocka_unit_test(test_what_streams_take_is_learned),
+        cmocka_unit_test(test_a_crowd_waits_for_cpus),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
