@@ -26,8 +26,10 @@ struct trace {
     struct summary summary;
 };
 
-/* Finds the named point, or the only one. STATUS_USAGE explains how to choose. */
-enum status trace_choose_point(const struct plan *plan, const char *wanted, size_t *index);
+/* Finds the named point, or the only one; where the job gives no layouts, that of one worker alone.
+ * STATUS_USAGE explains how to choose. */
+enum status trace_choose_point(const struct job *job, const struct plan *plan, const char *wanted,
+                               size_t *index);
 
 /* Prints the plan's points, one a line. */
 void trace_list_points(const struct plan *plan);

@@ -42,13 +42,33 @@ void trace_list_points(const struct plan *plan)
     }
 }
 
-enum status trace_choose_point(const struct plan *plan, const char *wanted, size_t *index)
+/* Whether the layouts are those that a plan has where none are given, and one point is of one
+ * worker alone. */
+static bool find_alone(const struct job *job, const struct plan *plan, size_t *index)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < job->count; i++)
+        if (options_is_given(&job->sections[i].options, OPTION_LAYOUT))
+            return false;
+    for (size_t i = 0; i < plan->count; i++) {
+        if (plan->points[i].layout != LAYOUT_THREADS || plan->points[i].threads != 1)
+            continue;
+        *index = i;
+        found++;
+    }
+    return found == 1;
+}
+
+enum status trace_choose_point(const struct job *job, const struct plan *plan, const char *wanted,
+                               size_t *index)
 {
     char *end;
     if (!wanted && plan->count == 1) {
         *index = 0;
         return STATUS_OK;
     }
+    if (!wanted && find_alone(job, plan, index))
+        return STATUS_OK;
     if (!wanted)
         return status_set(STATUS_USAGE,
                           "the plan has %zu points, and a trace is of one: choose it with --point "

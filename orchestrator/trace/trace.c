@@ -35,7 +35,7 @@ static enum status choose(struct trace *trace)
     bool lists = options_switch(options, OPTION_LIST);
     const char *wanted = options_text(options, OPTION_TRACE_POINT);
     if (status == STATUS_OK && (wanted || !lists))
-        status = trace_choose_point(&trace->plan, wanted, &index);
+        status = trace_choose_point(trace->job, &trace->plan, wanted, &index);
     if (status != STATUS_OK || lists)
         return status;
     trace->point = trace->plan.points[index];

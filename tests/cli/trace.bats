@@ -213,8 +213,9 @@ says_of_point() {
 }
 
 @test "one point: the only one, or the one that is named" {
-  refused 'the plan has 15 points, and a trace is of one: choose it with --point' \
-    "$MPSWEEP" trace --device emulated
+  refused 'the plan has 2 points, and a trace is of one: choose it with --point' \
+    "$MPSWEEP" trace --device emulated -l threads:1,2
+  refused 'the plan has 30 points' "$MPSWEEP" trace --device emulated -m pinned,pageable
   refused 'the plan has 3 points' "$MPSWEEP" trace "$EXAMPLE"
   refused "no point 'nowhere': --point takes the name of a section, or a number from 0 to 2" \
     "$MPSWEEP" trace "$EXAMPLE" --point nowhere
@@ -227,6 +228,8 @@ says_of_point() {
   grep -q '^1	threads 1×4, pageable,.*released 10 ms apart.*	\[sync\]$' out
   expect 0 "$MPSWEEP" trace --device emulated -q -l threads:1,2 --kernels 1 --iterations 1 --point 1
   grep -q '^threads 1×2' out
+  expect 0 "$MPSWEEP" trace --device emulated -q --kernels 1 --iterations 1
+  grep -q '^threads 1×1' out
 }
 
 @test "bad input: one line with what would be right" {
