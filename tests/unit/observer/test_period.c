@@ -62,6 +62,8 @@ static void test_requests_of_several_waits(void **state)
     assert_int_equal(last, 12);
     struct mark iteration = period_iteration(&period);
     assert_int_equal(iteration.launches, 400 + 12 * 40);
+    /* Each of its steps may be what one is after. */
+    assert_int_equal(period_doubt(&period), TICK_STEPS);
 }
 
 /* Weights are loaded, each tensor with a wait, and nothing is launched. */

@@ -105,6 +105,7 @@ static void test_steps_without_input(void **state)
     assert_int_equal(period.length, 1);
     assert_in_range(period_iteration(&period).launches, 13, 14);
     assert_int_equal(period_iteration(&period).at_ns, 1000000);
+    assert_int_equal(period_doubt(&period), TICK_WAITS);
     for (int i = 0; i < 6000; i++)
         lost += wait_for(10 + draw(&random, 900), 65536, 4, 1000000) == PERIOD_LOST;
     assert_int_equal(lost, 1);
