@@ -59,11 +59,13 @@ unsigned marks_changes(const struct period *period, unsigned marks)
     return changes;
 }
 
-/* Returns how many of the last marks begin with another kernel than those `length` before. */
-static unsigned other_kernels(const struct period *period, unsigned length, unsigned marks)
+/* Returns how many of the last marks begin with another kernel than those `length` before, or more
+ * than `most`. */
+static unsigned other_kernels(const struct period *period, unsigned length, unsigned marks,
+                              unsigned most)
 {
     unsigned others = 0;
-    for (unsigned i = 1; i <= marks; i++)
+    for (unsigned i = 1; i <= marks && others <= most; i++)
         others += period_mark(period, period->count - i)->kernel !=
                   period_mark(period, period->count - i - length)->kernel;
     return others;
@@ -75,7 +77,7 @@ static bool have_order(const struct period *period, unsigned others, unsigned ma
 {
     unsigned known = marks_remembered(period);
     for (unsigned length = 2; length <= LONGEST && length + marks < known; length++)
-        if (ORDERED * other_kernels(period, length, marks) <= others)
+        if (other_kernels(period, length, marks, others / ORDERED) <= others / ORDERED)
             return true;
     return false;
 }
@@ -89,11 +91,11 @@ double marks_match(const struct period *period, unsigned length, unsigned marks,
             return 0;
     }
     /* As much work of other kernels is another step (test_waits_for_other_kernels). */
-    unsigned others = other_kernels(period, length, marks);
+    unsigned others = other_kernels(period, length, marks, marks);
     if (2 * others > marks && have_order(period, others, marks))
         return 0;
     if (length > 1 && unlike > 0 && CLEARER * unlike > marks_changes(period, marks) &&
-        CLEARER * unlike > other_kernels(period, 1, marks))
+        CLEARER * unlike > other_kernels(period, 1, marks, marks))
         return 0;
     return 1 - (double)unlike / marks;
 }
