@@ -135,6 +135,8 @@ static void add_numbers(json_t *record, const struct point *point,
     if (point_has_shares(point))
         json_object_set_new(record, "clients", clients_array(point, result));
     json_object_set_new(record, "ready_s", json_real(result->ready_s));
+    if (result->ready_cpu_s > 0.0)
+        json_object_set_new(record, "ready_cpu_s", json_real(result->ready_cpu_s));
     json_t *telemetry = record_telemetry(&result->telemetry);
     if (telemetry)
         json_object_set_new(record, "telemetry", telemetry);

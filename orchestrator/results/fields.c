@@ -71,6 +71,7 @@ static const struct field fields[] = {
     {"memory_policy", NOT_READ},
     {"sms", NOT_READ},
     {"ready_s", NOT_READ},
+    {"ready_cpu_s", NOT_READ},
     {"reused", NOT_READ},
     {"idle_processes", NOT_READ},
 };

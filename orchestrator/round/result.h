@@ -142,6 +142,7 @@ struct round_result {
     /* From the first spawn, or the assignment, until all workers were ready, or, where threads are
      * lacking, those that there are; 0: never. */
     double ready_s;
+    double ready_cpu_s;      /* of CPUs, that a program's processes took for that; 0: not known */
     double stop_s;           /* from the end of the window until all had parked, or ended */
     double skew_us;          /* between the common start and the latest actual one */
     double fairness;         /* Jain's index of the workers' rates */

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/process_tree.h"
 #include "orchestrator/plan/plugin.h"
 #include "orchestrator/round/internal.h"
 
@@ -53,6 +54,15 @@ static enum status unready(const struct round *round)
                       *gpus ? "; those on these GPUs did not:" : "", gpus);
 }
 
+/* What the processes of a program have used of CPUs. */
+static double cpu_seconds(const struct round *round)
+{
+    double sum = 0.0;
+    for (unsigned p = 0; p < round->crew->pool.count; p++)
+        sum += (double)process_tree_cpu_ns(round->children[p].pid) / 1e9;
+    return sum;
+}
+
 static enum status get_ready(struct round *round)
 {
     unsigned processes = point_processes(round->point);
@@ -81,9 +91,12 @@ static enum status get_ready(struct round *round)
         return round_program_unready(round, seconds);
     if (status == STATUS_TIMEOUT)
         return unready(round);
-    if (status == STATUS_OK)
-        round->result->ready_s = seconds;
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    round->result->ready_s = seconds;
+    if (point_is_program(round->point) && !round->result->reused)
+        round->result->ready_cpu_s = cpu_seconds(round);
+    return STATUS_OK;
 }
 
 /* Of the workers within an iteration, the one whose last ended longest ago; NULL: none is. */

@@ -37,6 +37,7 @@ struct tune_pace {
     double iteration_s; /* mean time of an iteration where that is shortest; 0: not known */
     double ending_s;    /* of processes, to end; of a program the longest that was seen */
     struct start_costs starts;
+    double load_s;      /* of a CPU, that a process of a program takes to start; 0: not known */
     bool tried;         /* this run has begun to start processes */
     bool known;         /* a start was seen to get ready, in this run or an earlier one */
     bool streams_known; /* what streams take was seen, on processes that were there */
@@ -175,10 +176,12 @@ bool tune_pace_limits(const struct tune *tune, const struct point *point, enum t
 uint64_t tune_pace_until_ns(const struct tune *tune, enum tune_stage stage, double window_s);
 
 /* Learn from a window of window_s that took `seconds`, its start included; from a start that took
- * ready_s; and from how long it took to end workers, or processes of a program. */
+ * ready_s, and cpu_s of the CPUs, 0 where that is not known; and from how long it took to end
+ * workers, or processes of a program. */
 void tune_pace_learn(struct tune *tune, const struct point *point, enum tune_stage stage,
                      const struct round_result *round, double window_s, double seconds);
-void tune_pace_learn_start(struct tune *tune, const struct point *point, double ready_s);
+void tune_pace_learn_start(struct tune *tune, const struct point *point, double ready_s,
+                           double cpu_s);
 void tune_pace_learn_stop(struct tune_pace *pace, bool program, double seconds);
 
 /* -- record.c -- */

@@ -155,6 +155,7 @@ void tune_take_over(struct tune *tune)
         tune_search_note(tune->search, i, &observation);
         if (observation.outcome == TUNE_MEASURED && number_at(record, "ready_s") > 0.0 &&
             !json_is_true(json_object_get(record, "reused")))
-            tune_pace_learn_start(tune, &tune->space.plan.points[i], number_at(record, "ready_s"));
+            tune_pace_learn_start(tune, &tune->space.plan.points[i], number_at(record, "ready_s"),
+                                  number_at(record, "ready_cpu_s"));
     }
 }

@@ -36,10 +36,6 @@
  */
 #define RATE_LOOK_SHARE 0.5
 
-/* As many processes of a program as there are CPUs load beside each other; as often more take as
- * often longer, if each keeps a CPU busy. */
-#define LOADING_CROWD 3
-
 /* How fast what measurements were seen to cost replaces what was thought. */
 #define LEARN 0.3
 
@@ -84,9 +80,16 @@ static double weight_of(const struct point *point)
     return point_gpus(point) * estimate_start_weight(point);
 }
 
-static double start_s(const struct tune_pace *pace, const struct point *point)
+/* Processes that load wait for each other's CPUs, however little a few of them show of that. */
+static double load_s(const struct tune *tune, const struct point *point)
 {
-    return pace->starts.start_s + pace->starts.process_s * weight_of(point);
+    return tune->pace.load_s > 0.0 ? tune->pace.load_s * point->processes / tune->space.cpus : 0.0;
+}
+
+static double start_s(const struct tune *tune, const struct point *point)
+{
+    const struct start_costs *starts = &tune->pace.starts;
+    return fmax(starts->start_s + starts->process_s * weight_of(point), load_s(tune, point));
 }
 
 static double streams_s(const struct tune *tune, const struct point *point)
@@ -94,15 +97,15 @@ static double streams_s(const struct tune *tune, const struct point *point)
     return tune_streams_seconds(&tune->costs, point_streams(point), point_is_program(point));
 }
 
-static double late_start_s(const struct tune_pace *pace, const struct point *point)
+static double late_start_s(const struct tune *tune, const struct point *point)
 {
-    double expected_s = start_s(pace, point), late_s = START_SLACK * expected_s;
+    double expected_s = start_s(tune, point), late_s = START_SLACK * expected_s;
     return point_is_program(point) ? fmax(fmin(late_s, start_late_s(expected_s)), HANG_S) : late_s;
 }
 
 bool tune_pace_hangs(const struct tune *tune, const struct point *point, double seconds)
 {
-    return seconds > late_start_s(&tune->pace, point);
+    return seconds > late_start_s(tune, point);
 }
 
 /* What holds enough iterations, as far as the budget allows it. */
@@ -131,7 +134,7 @@ static uint64_t timeout_of(const struct tune *tune, const struct point *point)
     uint64_t timeout_ns = tune->campaign.limits.timeout_ns;
     bool given = options_is_given(tune->campaign.options, OPTION_TIMEOUT);
     uint64_t start_ns =
-        ns_of(pace->known ? late_start_s(pace, point) : FIRST_START_SHARE * pace->budget_s);
+        ns_of(pace->known ? late_start_s(tune, point) : FIRST_START_SHARE * pace->budget_s);
     return given || !point_is_program(point) || start_ns < timeout_ns ? timeout_ns : start_ns;
 }
 
@@ -163,12 +166,12 @@ bool tune_pace_limits(const struct tune *tune, const struct point *point, enum t
     if (end_ns >= pace->deadline_ns)
         return false;
     double spare_s = (double)(pace->deadline_ns - end_ns) / 1e9;
-    double start = (starts ? start_s(pace, point) : 0.0) + streams_s(tune, point);
+    double start = (starts ? start_s(tune, point) : 0.0) + streams_s(tune, point);
     if (stage == TUNE_STAGE_LOOK && pace->known && start > spare_s)
         return false;
     if (stage != TUNE_STAGE_FINAL && pace->tried) {
         bool program = point_is_program(point) && pace->known;
-        double least_s = fmin(spare_s, late_start_s(pace, point));
+        double least_s = fmin(spare_s, late_start_s(tune, point));
         spare_s = program ? least_s : fmax(LOOK_LEFT_SHARE * spare_s, least_s);
         uint64_t hang_ns = ns_of(fmax(spare_s, HANG_S));
         out->timeout_ns = out->timeout_ns < hang_ns ? out->timeout_ns : hang_ns;
@@ -205,33 +208,25 @@ static void learn_streams(struct tune *tune, const struct point *point, double s
     learn(&tune->costs.stream_s, seconds / point_streams(point));
 }
 
-/* From the first start of a program what many of its processes probably take. */
-static void expect_crowds(struct tune *tune, const struct point *point, double ready_s)
-{
-    struct start_costs *starts = &tune->pace.starts;
-    struct point crowd = *point;
-    crowd.processes = LOADING_CROWD * tune->space.cpus;
-    double process_s = (LOADING_CROWD - 1) * ready_s / weight_of(&crowd);
-    starts->usual_process_s = fmax(starts->usual_process_s, process_s);
-}
-
-void tune_pace_learn_start(struct tune *tune, const struct point *point, double ready_s)
+void tune_pace_learn_start(struct tune *tune, const struct point *point, double ready_s,
+                           double cpu_s)
 {
     struct tune_pace *pace = &tune->pace;
     bool streams = streams_s(tune, point) > 0.0;
-    if (point_is_program(point) && pace->starts.count == 0)
-        expect_crowds(tune, point, ready_s);
+    if (cpu_s > 0.0)
+        pace->load_s = cpu_s / point_processes(point);
     pace->known = true;
     /* A start alone does not show which of both took longer than expected: until processes that
      * were there have shown it, it is the streams. */
     if (streams && !pace->streams_known)
-        learn_streams(tune, point, ready_s - start_s(pace, point));
+        learn_streams(tune, point, ready_s - start_s(tune, point));
     else
         start_costs_learn(&pace->starts, weight_of(point),
                           fmax(0.0, ready_s - streams_s(tune, point)));
     /* The search weighs the processes of a GPU. */
     tune->costs.start_s = pace->starts.start_s + pace->ending_s;
     tune->costs.process_s = pace->starts.process_s * point_gpus(point);
+    tune->costs.load_s = pace->load_s / fmax(tune->space.cpus, 1.0);
 }
 
 /* What ending its processes took, where they serve no other point: it is part of a start's cost. */
@@ -249,7 +244,7 @@ void tune_pace_learn(struct tune *tune, const struct point *point, enum tune_sta
     pace->tried = true;
     /* Of a program that has fewer threads its processes are ready all the same. */
     if (round->status != STATUS_OK && round->threads_at_work && round->ready_s > 0.0)
-        tune_pace_learn_start(tune, point, round->ready_s);
+        tune_pace_learn_start(tune, point, round->ready_s, round->ready_cpu_s);
     if (round->status != STATUS_OK)
         return;
     /* A program may need long to end, now and then; our own workers take as long as they are many.
@@ -261,7 +256,7 @@ void tune_pace_learn(struct tune *tune, const struct point *point, enum tune_sta
     bool apart = !round->reused || streams_s(tune, point) > 0.0;
     double rest_s = seconds - window_s - (apart ? round->ready_s : 0.0) - ending_s;
     if (!round->reused) {
-        tune_pace_learn_start(tune, point, round->ready_s);
+        tune_pace_learn_start(tune, point, round->ready_s, round->ready_cpu_s);
     } else if (streams_s(tune, point) > 0.0) {
         learn_streams(tune, point, round->ready_s);
         pace->streams_known = true;

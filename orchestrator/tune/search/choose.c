@@ -119,25 +119,26 @@ static double gain_of(const struct choice *choice, size_t i)
     return gain * choice->fits[i] * shown;
 }
 
-/* What is to be added to the weight of the batch's processes so that they serve a point, too;
- * below 0: they do not. */
-static double weight_to_add(const struct tune_search *search, const struct tune_batch *batch,
-                            size_t point)
+/* By how much longer the batch's processes start so that they serve a point, too; below 0: they do
+ * not. */
+static double seconds_to_add(const struct tune_search *search, const struct tune_batch *batch,
+                             size_t point)
 {
-    const struct tune_candidate *one = &search->candidates[point], *most = one;
+    const struct tune_candidate *all = search->candidates;
+    size_t most = point;
+    for (size_t i = 0; i < batch->count; i++)
+        if (tune_is_larger(&all[batch->items[i].point], &all[most]))
+            most = batch->items[i].point;
+    double started_s = 0.0;
     for (size_t i = 0; i < batch->count; i++) {
-        const struct tune_candidate *other = &search->candidates[batch->items[i].point];
-        if (tune_is_larger(other, most))
-            most = other;
-    }
-    double started = 0.0;
-    for (size_t i = 0; i < batch->count; i++) {
-        const struct tune_candidate *other = &search->candidates[batch->items[i].point];
-        started = fmax(started, other->start_weight);
-        if (batch->items[i].point == point || !tune_may_serve(search, most, other))
+        size_t other = batch->items[i].point;
+        started_s = fmax(started_s, tune_start_seconds(search, other));
+        if (other == point || !tune_may_serve(search, &all[most], &all[other]))
             return -1.0;
     }
-    return tune_may_serve(search, most, one) ? most->start_weight - started : -1.0;
+    return tune_may_serve(search, &all[most], &all[point])
+               ? tune_start_seconds(search, most) - started_s
+               : -1.0;
 }
 
 static bool set_choice(struct tune_search *search, struct choice *out)
@@ -326,9 +327,9 @@ bool tune_choose(struct tune_search *search, double seconds_most, double held_mo
                 first = point;
                 first_s = alone_s;
             }
-            double more = batch->count > 0 ? weight_to_add(search, batch, point) : -1.0;
-            double with_s = tune_held_look_seconds(search, point) + search->costs.process_s * more;
-            if (more >= 0.0 && spent_s + with_s <= seconds_most && gain / with_s > join_rate) {
+            double more_s = batch->count > 0 ? seconds_to_add(search, batch, point) : -1.0;
+            double with_s = tune_held_look_seconds(search, point) + more_s;
+            if (more_s >= 0.0 && spent_s + with_s <= seconds_most && gain / with_s > join_rate) {
                 join_rate = gain / with_s;
                 joins = point;
                 join_s = with_s;

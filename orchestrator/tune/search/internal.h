@@ -140,6 +140,9 @@ bool tune_has_room(const struct tune_search *search, const struct tune_candidate
 
 /* -- starts.c -- */
 
+/* Returns the seconds that processes take to start for a point. */
+double tune_start_seconds(const struct tune_search *search, size_t point);
+
 /* Return the seconds that a window of a point takes, with all that comes with it: on processes that
  * start for it, and on some that are there. */
 double tune_seconds_of(const struct tune_search *search, size_t point, double window_s);

@@ -83,7 +83,8 @@ struct tune_costs {
     double window_s;  /* no window is shorter: it would hold too few iterations */
     double search_s;  /* each look beside its window, where a rate is searched for */
     double start_s;   /* of new worker processes, with their end: */
-    double process_s; /* and for what they weigh */
+    double process_s; /* and for what they weigh; */
+    double load_s;    /* but as long as that for each process of a program, which CPUs load */
     double stream_s;  /* of a thread's streams each, on new processes and on others: its graph */
 };
 

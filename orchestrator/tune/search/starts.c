@@ -33,11 +33,17 @@ double tune_held_seconds_of(const struct tune_search *search, size_t point, doub
     return costs->point_s + fmax(window_s, costs->window_s) + streams_seconds(search, point);
 }
 
-double tune_seconds_of(const struct tune_search *search, size_t point, double window_s)
+double tune_start_seconds(const struct tune_search *search, size_t point)
 {
     const struct tune_costs *costs = &search->costs;
-    return tune_held_seconds_of(search, point, window_s) + costs->start_s +
-           costs->process_s * search->candidates[point].start_weight;
+    const struct tune_candidate *one = &search->candidates[point];
+    return fmax(costs->start_s + costs->process_s * one->start_weight,
+                costs->load_s * one->processes);
+}
+
+double tune_seconds_of(const struct tune_search *search, size_t point, double window_s)
+{
+    return tune_held_seconds_of(search, point, window_s) + tune_start_seconds(search, point);
 }
 
 double tune_look_seconds(const struct tune_search *search, size_t point)

@@ -147,38 +147,40 @@ static void test_what_streams_take_is_learned(void **state)
                        plain = {.layout = LAYOUT_THREADS, .processes = 1, .threads = 1};
     tune_pace_init(60.0, 0, &tune.pace);
     for (int i = 0; i < 10; i++)
-        tune_pace_learn_start(&tune, &many, 0.5 + 64 * 0.075);
+        tune_pace_learn_start(&tune, &many, 0.5 + 64 * 0.075, 0.0);
     assert_float_equal(tune.costs.stream_s, 0.075, 0.01);
     assert_float_equal(tune.pace.starts.start_s + tune.pace.starts.process_s,
                        first.start_s + first.process_s, 0.01);
     /* Once it is known, what a start takes is learned from such points, too. */
     tune.pace.streams_known = true;
     for (int i = 0; i < 4; i++)
-        tune_pace_learn_start(&tune, &many, 2.5 + 64 * 0.075);
+        tune_pace_learn_start(&tune, &many, 2.5 + 64 * 0.075, 0.0);
     assert_float_equal(tune.costs.stream_s, 0.075, 0.01);
     assert_float_equal(tune.costs.start_s + tune.costs.process_s, 2.5, 0.5);
-    tune_pace_learn_start(&tune, &plain, 2.5);
+    tune_pace_learn_start(&tune, &plain, 2.5, 0.0);
     assert_float_equal(tune.costs.stream_s, 0.075, 0.01);
 }
 
-/* Each process of a program keeps a CPU busy while it loads: three times as many as there are CPUs
- * are expected to take three times as long, before any such start was seen. */
+/* Processes of a program that load wait for each other's CPUs: three times as many as there are CPUs
+ * take three times as long as one, though a few beside each other took no longer. Those that sleep
+ * meanwhile do not wait. */
 static void test_a_crowd_waits_for_cpus(void **state)
 {
     (void)state;
     for (unsigned cpus = 4; cpus <= 64; cpus *= 2) {
         struct tune tune = {.costs = tune_pace_first_costs(), .space.cpus = cpus};
-        const struct point alone = {.layout = LAYOUT_PROCESSES_MPS,
-                                    .processes = 1,
-                                    .threads = 1,
-                                    .work.workload = WORKLOAD_PROGRAM};
-        struct point crowd = alone;
-        tune_pace_init(300.0, 0, &tune.pace);
-        tune_pace_learn_start(&tune, &alone, 9.0);
+        struct point some = {.layout = LAYOUT_PROCESSES_MPS,
+                             .threads = 1,
+                             .work.workload = WORKLOAD_PROGRAM};
+        struct point crowd = some;
         crowd.processes = 3 * cpus;
-        double weight = estimate_start_weight(&crowd);
-        assert_true(tune.costs.start_s + weight * tune.costs.process_s > 2.7 * 9.0);
-        assert_float_equal(tune.costs.start_s + tune.costs.process_s, 9.0, 1.0);
+        tune_pace_init(300.0, 0, &tune.pace);
+        for (some.processes = 1; some.processes <= cpus; some.processes *= 2)
+            tune_pace_learn_start(&tune, &some, 9.0, 8.0 * some.processes);
+        assert_float_equal(tune.costs.load_s * crowd.processes, 24.0, 1e-6);
+        assert_false(tune_pace_hangs(&tune, &crowd, 2.0 * 24.0));
+        tune_pace_learn_start(&tune, &some, 9.0, 0.5 * some.processes);
+        assert_true(tune_pace_hangs(&tune, &crowd, 2.0 * 24.0));
     }
 }
 

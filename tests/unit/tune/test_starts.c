@@ -335,15 +335,20 @@ static void test_a_plateau_goes_on(void **state)
 static void test_finals_for_which_there_is_time(void **state)
 {
     (void)state;
-    const struct tune_costs costs = {.point_s = 0.2, .start_s = 5.0, .process_s = 0.5};
     struct tune_rules rules = rig_rules;
     rules.program = true;
     rules.budget_s = 90.0;
-    for (int less = 0; less < 2; less++) {
+    for (int i = 0; i < 4; i++) {
+        /* Each process takes its time, or has to wait for CPUs. */
+        bool less = i % 2, waits = i / 2;
+        const struct tune_costs costs = {.point_s = 0.2,
+                                         .start_s = 5.0,
+                                         .process_s = waits ? 0.0 : 0.5,
+                                         .load_s = waits ? 0.6 : 0.0};
         struct tune_batch batch;
         rig.count = 2;
-        for (size_t i = 0; i < rig.count; i++)
-            rig.space[i] = (struct tune_candidate){.processes = i ? 8 : 64,
+        for (size_t j = 0; j < rig.count; j++)
+            rig.space[j] = (struct tune_candidate){.processes = j ? 8 : 64,
                                                    .threads = 1,
                                                    .connections = 2,
                                                    .axes = {[TUNE_AXIS_MPS] = 1}};
