@@ -162,6 +162,27 @@ static bool is_done(const struct round *round, uint64_t most, unsigned *narrow)
            window_is_hopeless(&window, goal_rel, round->slices, most);
 }
 
+/* Whether a worker has been in one iteration since before the window: it has none that counts. */
+static bool one_outlasts_it(const struct round *round)
+{
+    uint64_t begin_ns = atomic_load(&round->shm.header->window_begin_ns);
+    for (unsigned i = 0; i < point_workers(round->point); i++)
+        if (atomic_load(&round_slot(round, i)->last_end_ns) < begin_ns)
+            return true;
+    return false;
+}
+
+/* Slices of a window that begins then, at most: so that it ends as if its workers had got ready as
+ * late as they may. */
+static uint64_t slices_in_time(const struct round *round, uint64_t begin_ns, uint64_t first_ns,
+                               uint64_t most)
+{
+    uint64_t end_ns = round->limits->ready_by_ns + first_ns;
+    uint64_t longest_ns = end_ns > begin_ns + first_ns ? end_ns - begin_ns : first_ns;
+    uint64_t slices = longest_ns / round->shm.header->settings.slice_ns;
+    return round->limits->ready_by_ns && slices < most ? slices : most;
+}
+
 /* The slices that have passed by now of a window that began then, of those that it has at most. */
 static uint64_t slices_by_now(const struct round *round, uint64_t begin_ns, uint64_t most)
 {
@@ -188,7 +209,8 @@ static enum status grow_window(struct round *round, uint64_t start_ns, uint64_t 
         if (status != STATUS_TIMEOUT)
             return status;
         round->slices = slices_by_now(round, begin_ns, most);
-        decided = round->slices == most || (!is_short(round) && is_done(round, most, &narrow));
+        decided = round->slices == most || (!is_short(round) && !one_outlasts_it(round) &&
+                                            is_done(round, most, &narrow));
         round->grew |= !decided;
         window_ns = window_next(round->slices * slice_ns, most * slice_ns);
     }
@@ -228,6 +250,7 @@ static enum status run_window(struct round *round, uint64_t start_ns)
         first_ns = longest_ns = openloop_window_ns(point, round->limits);
     uint64_t most = longest_ns / header->settings.slice_ns;
     most = most < SHM_SLICES ? most : SHM_SLICES;
+    most = slices_in_time(round, start_ns + begin_ns, first_ns, most);
     if (!header->settings.iterations)
         atomic_store(&header->window_end_ns, begin_ns + most * header->settings.slice_ns);
     telemetry_begin(round->session->telemetry, start_ns + begin_ns, point_gpus(point),

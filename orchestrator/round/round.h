@@ -17,14 +17,16 @@
 /* How long and how well to measure. */
 struct round_limits {
     uint64_t duration_ns;     /* of the window */
-    uint64_t max_duration_ns; /* of a window that does not converge */
+    uint64_t max_duration_ns; /* of a window that does not converge, or that an iteration outlasts */
     bool fits_program;        /* a program's window is longer: it suits its iterations and start */
     double precision_rel;     /* 95% interval to reach, as a share */
     uint64_t timeout_ns;      /* without progress: hung */
     unsigned samples;         /* open loop: iterations to offer in a window */
     /* A window in which there was nothing to count is not a failure; it has no throughput. */
     bool needs_no_window;
-    uint64_t ready_by_ns; /* workers that take longer end with STATUS_TIMEOUT; 0: no such time */
+    /* Workers that take longer end with STATUS_TIMEOUT, and no window that grows goes on for longer
+     * than duration_ns beyond; 0: no such time. */
+    uint64_t ready_by_ns;
     /* Workers may use this one of the parts of their process's CPUs, see bind_part(); 0 parts: the
      * CPUs that bind_plan() gives them. */
     unsigned cpu_part, cpu_parts;

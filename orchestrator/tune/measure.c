@@ -9,11 +9,6 @@
 #include "orchestrator/results/point.h"
 #include "orchestrator/tune/internal.h"
 
-/* A window in which nothing ended is repeated, this many times longer, or as far as there is time,
- * but not if that is hardly longer. */
-#define LONGER 8.0
-#define LONGER_LEAST 2.0
-
 /* The buffers of a GPU's workers, where it is known what they have: those of the built-in
  * workloads, one each way. */
 static double buffer_bytes(const struct point *point)
@@ -81,15 +76,6 @@ static enum status write_record(struct tune *tune, size_t index, enum tune_stage
     return results_write(&campaign->writer, record);
 }
 
-/* Whether the window was too short for an iteration of a worker. */
-static bool nothing_ended(const struct point *point, const struct round_result *round)
-{
-    unsigned idle = 0;
-    for (unsigned i = 0; i < point_workers(point) && round->workers; i++)
-        idle += round->workers[i].p50_us == 0.0;
-    return round->status == STATUS_WORKER && idle > 0;
-}
-
 /* Whether there was time for what came out. What hangs has failed, if there is time for others. */
 static bool was_in_time(struct tune *tune, const struct turn *turn, enum tune_stage stage,
                         double window_s, uint64_t begin_ns, const struct round_result *round)
@@ -148,37 +134,30 @@ static enum status run_rate(struct tune *tune, const struct point *point,
     return saturation_run(&searching, turn, measurement ? measurement->rounds : 0, out);
 }
 
-/* Runs one window, or a longer one where nothing ended in it. *out is to be released by the caller
- * unless *in_time is false, which is when the budget does not allow it. */
+/* Runs one window. *out is to be released by the caller unless *in_time is false, which is when the
+ * budget does not allow it. */
 static enum status run_window(struct tune *tune, const struct point *point, const struct turn *turn,
                               enum tune_stage stage, bool *in_time, struct round_result *out)
 {
     struct campaign *campaign = &tune->campaign;
+    struct round_limits limits;
     double asked_s = tune->points[turn->point].window_s;
     double window_s = tune_pace_window_s(tune, point, stage, asked_s);
-    for (int trial = 0;; trial++) {
-        struct round_limits limits;
-        uint64_t begin_ns = clock_now_ns();
-        bool starts = turn->starts || tune->campaign.crew.pool.count == 0;
-        *in_time = tune_pace_limits(tune, point, stage, starts, window_s, &limits);
-        if (!*in_time)
-            return STATUS_OK;
-        enum status status = point->goal.permille ? run_rate(tune, point, &limits, turn, stage, out)
-                                                  : round_run_on(&campaign->session, point, &limits,
-                                                                 &campaign->crew, turn, out);
-        double seconds = (double)(clock_now_ns() - begin_ns) / 1e9;
-        *in_time = was_in_time(tune, turn, stage, window_s, begin_ns, out);
-        double longer_s = fmin(LONGER * window_s, tune_seconds_left(tune) - seconds);
-        bool again = status == STATUS_OK && trial == 0 && !point->goal.permille &&
-                     nothing_ended(point, out) && longer_s > LONGER_LEAST * window_s;
-        if (*in_time && !again)
-            tune_pace_learn(tune, point, stage, out, window_s, seconds);
-        if (!*in_time || again)
-            round_result_release(out);
-        if (!again)
-            return status;
-        window_s = longer_s;
-    }
+    bool starts = turn->starts || campaign->crew.pool.count == 0;
+    uint64_t begin_ns = clock_now_ns();
+    *in_time = tune_pace_limits(tune, point, stage, starts, window_s, &limits);
+    if (!*in_time)
+        return STATUS_OK;
+    enum status status = point->goal.permille ? run_rate(tune, point, &limits, turn, stage, out)
+                                              : round_run_on(&campaign->session, point, &limits,
+                                                             &campaign->crew, turn, out);
+    double seconds = (double)(clock_now_ns() - begin_ns) / 1e9;
+    *in_time = was_in_time(tune, turn, stage, window_s, begin_ns, out);
+    if (*in_time)
+        tune_pace_learn(tune, point, stage, out, window_s, seconds);
+    else
+        round_result_release(out);
+    return status;
 }
 
 /* What the search wants to know of a round, and neither its record nor a measurement keeps. */

@@ -36,6 +36,9 @@
  */
 #define RATE_LOOK_SHARE 0.5
 
+/* How often longer a window may be in which a worker has been in one iteration alone. */
+#define OUTLASTED 8.0
+
 /* How fast what measurements were seen to cost replaces what was thought. */
 #define LEARN 0.3
 
@@ -152,7 +155,8 @@ bool tune_pace_limits(const struct tune *tune, const struct point *point, enum t
 {
     const struct tune_pace *pace = &tune->pace;
     *out = tune->campaign.limits;
-    out->duration_ns = out->max_duration_ns = ns_of(window_s);
+    out->duration_ns = ns_of(window_s);
+    out->max_duration_ns = ns_of(point_is_open(point) ? window_s : OUTLASTED * window_s);
     /* A low rate takes longer to offer enough. */
     if (point->goal.permille)
         out->max_duration_ns = ns_of(fmax(window_s, TUNE_RATE_LONGEST * tune->rules.final_s));
@@ -254,14 +258,16 @@ void tune_pace_learn(struct tune *tune, const struct point *point, enum tune_sta
     else if (ending_s > 0.0)
         learn(&pace->ending_s, ending_s);
     bool apart = !round->reused || streams_s(tune, point) > 0.0;
-    double rest_s = seconds - window_s - (apart ? round->ready_s : 0.0) - ending_s;
+    bool searched = point->goal.permille > 0;
+    double shown_s = searched ? window_s : fmax(window_s, round->window_s);
+    double rest_s = seconds - shown_s - (apart ? round->ready_s : 0.0) - ending_s;
     if (!round->reused) {
         tune_pace_learn_start(tune, point, round->ready_s, round->ready_cpu_s);
     } else if (streams_s(tune, point) > 0.0) {
         learn_streams(tune, point, round->ready_s);
         pace->streams_known = true;
     }
-    if (point->goal.permille && stage != TUNE_STAGE_FINAL)
+    if (searched && stage != TUNE_STAGE_FINAL)
         learn(&tune->costs.search_s, rest_s - tune->costs.point_s);
     else
         learn(&tune->costs.point_s, rest_s);

@@ -386,32 +386,29 @@ tune_others() {
   grep -q '^no layout was found that works; threads 1×1, .*: failed: .* exited with status 3 before it was ready; its last words: no configuration$' out
 }
 
-@test "a program whose first window is too short for it gets a longer one" {
+@test "a window that an iteration outlasts goes on, on the same processes" {
   needs_python
   cat >late.py <<'END'
-import os, sys, threading, time
+import os, sys, time
 import mpsweep
 
-def serve():
-    worker = mpsweep.Worker()
-    worker.ready()
-    try:
-        os.mkdir(sys.argv[1])
-        with worker:  # longer than the first window
-            while not worker.stop_requested():
-                time.sleep(0.001)
-    except FileExistsError:
-        pass
-    while worker.running():
-        with worker:
-            time.sleep(0.001)
-
-for _ in range(mpsweep.thread_count()):
-    threading.Thread(target=serve).start()
+open(sys.argv[1], "a").write("started\n")
+worker = mpsweep.Worker()
+worker.ready()
+if not os.path.exists(sys.argv[2]):
+    open(sys.argv[2], "w")
+    with worker:
+        time.sleep(3)
+while worker.running():
+    with worker:
+        time.sleep(0.001)
 END
-  tune_others -l threads:1 -- python3 late.py "$WORK/begun"
-  [ -d begun ]
-  points 'map(select(.layout == "threads")) | length > 0 and all(measured)' r.jsonl
+  expect 0 "$MPSWEEP" tune --device emulated -q --duration 2 --warmup 0.05 --rounds 2 -b near \
+    -l threads:1 --max-threads 1 --max-processes 1 --budget 60s -o r.jsonl \
+    -- python3 late.py "$WORK/starts" "$WORK/begun"
+  points '.[0] | measured' r.jsonl
+  # One for each record: the look and the rounds.
+  [ "$(wc -l <starts)" -eq "$(jq -s 'map(select(.type == "point")) | length' r.jsonl)" ]
 }
 
 @test "a plug-in is tuned, and graphs are tried with one that can be captured" {
