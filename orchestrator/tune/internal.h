@@ -37,7 +37,6 @@ struct tune_pace {
     double iteration_s; /* mean time of an iteration where that is shortest; 0: not known */
     double ending_s;    /* of processes, to end; of a program the longest that was seen */
     struct start_costs starts;
-    double load_s;      /* of a CPU, that a process of a program takes to start; 0: not known */
     bool tried;         /* this run has begun to start processes */
     bool known;         /* a start was seen to get ready, in this run or an earlier one */
     bool streams_known; /* what streams take was seen, on processes that were there */

@@ -83,16 +83,11 @@ static double weight_of(const struct point *point)
     return point_gpus(point) * estimate_start_weight(point);
 }
 
-/* Processes that load wait for each other's CPUs, however little a few of them show of that. */
-static double load_s(const struct tune *tune, const struct point *point)
-{
-    return tune->pace.load_s > 0.0 ? tune->pace.load_s * point->processes / tune->space.cpus : 0.0;
-}
-
 static double start_s(const struct tune *tune, const struct point *point)
 {
     const struct start_costs *starts = &tune->pace.starts;
-    return fmax(starts->start_s + starts->process_s * weight_of(point), load_s(tune, point));
+    return fmax(starts->start_s + starts->process_s * weight_of(point),
+                tune_load_seconds(&tune->costs, point->processes, point->threads));
 }
 
 static double streams_s(const struct tune *tune, const struct point *point)
@@ -212,13 +207,24 @@ static void learn_streams(struct tune *tune, const struct point *point, double s
     learn(&tune->costs.stream_s, seconds / point_streams(point));
 }
 
+/* Processes that load wait for each other's CPUs, however little a few of them show of that. */
+static void learn_load(struct tune *tune, const struct point *point, double process_s)
+{
+    struct tune_costs *costs = &tune->costs;
+    double each_s = process_s / fmax(tune->space.cpus, 1.0);
+    if (point->threads == 1 || costs->load_s <= 0.0)
+        costs->load_s = each_s;
+    else
+        costs->load_thread_s = fmax(0.0, (each_s - costs->load_s) / (point->threads - 1.0));
+}
+
 void tune_pace_learn_start(struct tune *tune, const struct point *point, double ready_s,
                            double cpu_s)
 {
     struct tune_pace *pace = &tune->pace;
     bool streams = streams_s(tune, point) > 0.0;
     if (cpu_s > 0.0)
-        pace->load_s = cpu_s / point_processes(point);
+        learn_load(tune, point, cpu_s / point_processes(point));
     pace->known = true;
     /* A start alone does not show which of both took longer than expected: until processes that
      * were there have shown it, it is the streams. */
@@ -230,7 +236,6 @@ void tune_pace_learn_start(struct tune *tune, const struct point *point, double 
     /* The search weighs the processes of a GPU. */
     tune->costs.start_s = pace->starts.start_s + pace->ending_s;
     tune->costs.process_s = pace->starts.process_s * point_gpus(point);
-    tune->costs.load_s = pace->load_s / fmax(tune->space.cpus, 1.0);
 }
 
 /* What ending its processes took, where they serve no other point: it is part of a start's cost. */

@@ -84,9 +84,14 @@ struct tune_costs {
     double search_s;  /* each look beside its window, where a rate is searched for */
     double start_s;   /* of new worker processes, with their end: */
     double process_s; /* and for what they weigh; */
-    double load_s;    /* but as long as that for each process of a program, which CPUs load */
+    /* But at least as long as CPUs load a program, for each process with one thread, and for each
+     * further thread of it. */
+    double load_s, load_thread_s;
     double stream_s;  /* of a thread's streams each, on new processes and on others: its graph */
 };
+
+/* Of these the least that processes of a program take to start, with so many threads each. */
+double tune_load_seconds(const struct tune_costs *costs, unsigned processes, unsigned threads);
 
 /* Of these what a point's streams take: its threads get theirs ready at the same time, and those of
  * a program are its own business. */

@@ -16,6 +16,11 @@
 #define DEAR_START_S 10.0
 #define DEAR_START_SHARE 0.12
 
+double tune_load_seconds(const struct tune_costs *costs, unsigned processes, unsigned threads)
+{
+    return processes * (costs->load_s + costs->load_thread_s * (threads - 1.0));
+}
+
 double tune_streams_seconds(const struct tune_costs *costs, unsigned streams, bool program)
 {
     return streams > 1 && !program ? costs->stream_s * streams : 0.0;
@@ -38,7 +43,7 @@ double tune_start_seconds(const struct tune_search *search, size_t point)
     const struct tune_costs *costs = &search->costs;
     const struct tune_candidate *one = &search->candidates[point];
     return fmax(costs->start_s + costs->process_s * one->start_weight,
-                costs->load_s * one->processes);
+                tune_load_seconds(costs, one->processes, one->threads));
 }
 
 double tune_seconds_of(const struct tune_search *search, size_t point, double window_s)

@@ -177,8 +177,15 @@ static void test_a_crowd_waits_for_cpus(void **state)
         tune_pace_init(300.0, 0, &tune.pace);
         for (some.processes = 1; some.processes <= cpus; some.processes *= 2)
             tune_pace_learn_start(&tune, &some, 9.0, 8.0 * some.processes);
-        assert_float_equal(tune.costs.load_s * crowd.processes, 24.0, 1e-6);
+        assert_float_equal(tune_load_seconds(&tune.costs, crowd.processes, 1), 24.0, 1e-6);
         assert_false(tune_pace_hangs(&tune, &crowd, 2.0 * 24.0));
+        /* Each further thread adds to that. */
+        some.threads = crowd.threads = 4;
+        tune_pace_learn_start(&tune, &some, 9.0, 14.0 * some.processes);
+        assert_float_equal(tune_load_seconds(&tune.costs, crowd.processes, 1), 24.0, 1e-6);
+        assert_float_equal(tune_load_seconds(&tune.costs, crowd.processes, 4), 42.0, 1e-6);
+        assert_false(tune_pace_hangs(&tune, &crowd, 2.0 * 42.0));
+        some.threads = crowd.threads = 1;
         tune_pace_learn_start(&tune, &some, 9.0, 0.5 * some.processes);
         assert_true(tune_pace_hangs(&tune, &crowd, 2.0 * 24.0));
     }
