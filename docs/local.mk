@@ -114,10 +114,15 @@ dist_results_DATA = \
     docs/results/h200-tune-90s-decode-1.jsonl \
     docs/results/h200-tune-90s-decode-2.jsonl \
     docs/results/h200-tune-90s-decode-3.jsonl \
+    docs/results/h200-tune-90s-decode-4.jsonl docs/results/h200-tune-90s-decode-5.jsonl \
     docs/results/h200-tune-90s-decode-open-1.jsonl \
     docs/results/h200-tune-90s-decode-open-2.jsonl \
+    docs/results/h200-tune-90s-decode-open-3.jsonl \
+    docs/results/h200-tune-90s-decode-open-4.jsonl \
+    docs/results/h200-tune-90s-graph-open.jsonl \
     docs/results/h200-tune-90s-decode-open-before.jsonl \
     docs/results/h200-tune-90s-mlp-open-1.jsonl docs/results/h200-tune-90s-mlp-open-2.jsonl \
+    docs/results/h200-tune-90s-mlp-open-3.jsonl docs/results/h200-tune-90s-mlp-open-4.jsonl \
     docs/results/h200-x4-copies-1.jsonl \
     docs/results/h200-x4-copies-2.jsonl \
     docs/results/h200-x4-layouts-1.jsonl \

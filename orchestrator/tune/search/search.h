@@ -90,7 +90,7 @@ struct tune_costs {
     double stream_s;  /* of a thread's streams each, on new processes and on others: its graph */
 };
 
-/* Of these the least that processes of a program take to start, with so many threads each. */
+/* Of these the least that processes of a program take to start. threads: of each process. */
 double tune_load_seconds(const struct tune_costs *costs, unsigned processes, unsigned threads);
 
 /* Of these what a point's streams take: its threads get theirs ready at the same time, and those of
