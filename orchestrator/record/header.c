@@ -102,9 +102,7 @@ static json_t *file_object(const char *path)
                      (json_int_t)(stat(path, &info) == 0 ? info.st_size : 0), "digest", text);
 }
 
-/* The files that a command line runs, with their content. The first word is looked up as it is when
- * it is started. */
-static json_t *command_files(char *const *command)
+json_t *record_command_files(char *const *command)
 {
     char path[PATH_MAX];
     json_t *files = json_array();
@@ -147,7 +145,7 @@ enum status record_add_run(const struct session *session, const struct job *job,
     json_t *workload = workload_object(job), *binding = json_object();
     json_t *sent = request_files(job);
     if (job->command)
-        json_object_set_new(workload, "files", command_files(job->command));
+        json_object_set_new(workload, "files", record_command_files(job->command));
     if (json_array_size(sent) > 0)
         json_object_set(workload, "request_files", sent);
     json_decref(sent);

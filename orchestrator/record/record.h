@@ -22,6 +22,10 @@ enum status record_add_machine(const struct session *session, json_t *header);
 enum status record_add_run(const struct session *session, const struct job *job,
                            const struct plan *plan, json_t *header);
 
+/* The files that a command line runs, an array of {path, bytes, digest}; the first word is looked up
+ * as it is when it is started. A new reference, or NULL without memory. */
+json_t *record_command_files(char *const *command);
+
 /* How the machine, its settings and the programs of two headers differ: an array of texts such as
  * "driver: 12.4 -> 13.0", empty where nothing does. What one of the headers lacks does not count.
  * NULL without memory. */

@@ -183,6 +183,12 @@ void tune_pace_learn_start(struct tune *tune, const struct point *point, double 
                            double cpu_s);
 void tune_pace_learn_stop(struct tune_pace *pace, bool program, double seconds);
 
+/* -- threads.c -- */
+
+/* Reports whether something shows that the program of a point heeds how many threads it is to have:
+ * its command, the files that this runs, or bounds that the user has given. */
+bool tune_heeds_threads(const struct tune *tune, const struct point *point);
+
 /* -- record.c -- */
 
 /* Makes tune->record from what is known; STATUS_MEMORY is the only error. */

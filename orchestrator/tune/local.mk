@@ -6,7 +6,8 @@ orchestrator_tune_libtune_a_SOURCES = \
     orchestrator/tune/observe.c orchestrator/tune/pace.c orchestrator/tune/record.c \
     orchestrator/tune/report.c orchestrator/tune/report_none.c orchestrator/tune/report_table.c \
     orchestrator/tune/sections.c orchestrator/tune/sections.h orchestrator/tune/space.c \
-    orchestrator/tune/space.h orchestrator/tune/tune.c orchestrator/tune/tune.h \
+    orchestrator/tune/space.h orchestrator/tune/threads.c orchestrator/tune/tune.c \
+    orchestrator/tune/tune.h \
     orchestrator/tune/words.c \
     orchestrator/tune/search/belief.c orchestrator/tune/search/choose.c \
     orchestrator/tune/search/costs.c orchestrator/tune/search/costs.h \

@@ -437,6 +437,20 @@ static void print_search(const struct tune *tune)
     putchar('\n');
 }
 
+/* What the search did not come to, as the program seems to have one thread. */
+static void print_without_threads(const struct tune *tune)
+{
+    bool any = false, tried = false;
+    for (size_t i = 0; i < tune->space.candidates; i++) {
+        bool several = tune->space.plan.points[i].threads > 1;
+        any |= several;
+        tried |= several && tune->campaign.records[i];
+    }
+    if (tune->rules.ignores_threads && any && !tried)
+        puts("layouts of several threads come last: neither the command nor the files that it runs "
+             "name MPSWEEP_THREADS; --max-threads N has them tried as others are");
+}
+
 /* Layouts that failed were not compared: a kind that never worked is easily missed. */
 static void print_failed(const struct tune *tune)
 {
@@ -473,6 +487,7 @@ static void print_text(const struct tune *tune)
     tune_print_table(tune);
     putchar('\n');
     print_search(tune);
+    print_without_threads(tune);
     const json_t *winner = json_object_get(tune->record, "winner");
     if (!json_is_object(winner))
         return;

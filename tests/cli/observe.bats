@@ -34,6 +34,27 @@ COPIES="1 copy in of 65536 bytes, 1 copy out of 65536 bytes"
   grep -q '^observed threads 1×1: an iteration is 1 wait, 12 launches' out
 }
 
+@test "tune has processes first where nothing names MPSWEEP_THREADS" {
+  local left='^layouts of several threads come last: neither the command nor the files that it runs name MPSWEEP_THREADS; --max-threads N '
+  tuned() {
+    rm -f r.jsonl
+    expect 0 "$MPSWEEP" tune --device emulated -q --duration 0.3 --max-processes 2 --budget 12s \
+      -o r.jsonl "$@"
+  }
+  names_threads() {
+    tuned "$@"
+    points 'any(.threads > 1)' r.jsonl
+    absent "$left" out
+  }
+  tuned -- "$UNAWARE"
+  points 'any(.processes == 2) and all(.threads == 1)' r.jsonl
+  grep -q "$left" out
+  names_threads --max-threads 2 -- "$UNAWARE"
+  printf '#!/bin/sh\nexec "%s" --threads "$MPSWEEP_THREADS"\n' "$UNAWARE" >serve.sh
+  names_threads -- sh serve.sh
+  names_threads -- sh -c 'exec "$0" --threads "$MPSWEEP_THREADS"' "$UNAWARE"
+}
+
 @test "explain reports what was observed, and whether more workers do more" {
   observe 0 -l threads:1 -l processes+mps:2 -- "$UNAWARE" --kernels 12
   expect 0 "$MPSWEEP" explain r.jsonl

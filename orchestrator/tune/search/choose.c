@@ -9,6 +9,9 @@
  * the chance that it is not. */
 #define CHANCE_BEYOND 0.2
 
+/* That a program has several threads of which nothing shows that it has. */
+#define CHANCE_OF_THREADS 0.1
+
 /* Points that share processes, at most: each batch heeds what the last one showed. Of a start that
  * takes long, as many as take as long as it. */
 #define CREW_MOST 6
@@ -57,7 +60,8 @@ static double chance_below(const struct tune_belief *belief, size_t point, doubl
     return statistics_normal_below((log(limit) - gp_mean(belief->gp, point)) / sd);
 }
 
-/* That a point is within the constraints, and that the driver has room for it. */
+/* That a point is within the constraints, that the driver has room for it, and the program has its
+ * threads. */
 static double chance_to_fit(const struct tune_search *search, size_t point)
 {
     const struct tune_candidate *one = &search->candidates[point];
@@ -65,6 +69,8 @@ static double chance_to_fit(const struct tune_search *search, size_t point)
                   !mps_queues_fit(one->processes, one->connections, MPS_QUEUES_USUAL) &&
                   !tune_has_room(search, one);
     double chance = beyond ? CHANCE_BEYOND : 1.0;
+    if (search->rules.ignores_threads && tune_has_new_threads(search, point))
+        chance *= CHANCE_OF_THREADS;
     if (search->rules.max_p99_us > 0.0)
         chance *= chance_below(&search->beliefs[TUNE_P99], point, search->rules.max_p99_us);
     if (search->rules.max_cpus > 0.0)

@@ -115,20 +115,27 @@ static bool are_starts_dear(const struct tune_search *search)
     return start_s >= DEAR_START_S && start_s >= DEAR_START_SHARE * search->left_s;
 }
 
+bool tune_has_new_threads(const struct tune_search *search, size_t point)
+{
+    if (search->candidates[point].threads == 1)
+        return false;
+    for (size_t i = 0; i < search->known_count; i++)
+        if (search->candidates[search->known[i]].threads > 1)
+            return false;
+    return true;
+}
+
 /* A program that has one thread, whatever it is asked for, is waited for in vain, and the longer
- * the longer its starts take. Where they are dear the layouts that any program has come first, and
- * others if there is time to wait, and for all rounds of the best. */
+ * the longer its starts take. Where they are dear, or where it seems to have one, the layouts that
+ * any program has come first, and others if there is time to wait, and for all rounds of the best.
+ */
 static bool may_lack_threads(const struct tune_search *search, size_t point)
 {
     bool several = false;
-    if (search->candidates[point].threads == 1 || search->rules.server)
+    if (search->rules.server || !tune_has_new_threads(search, point))
         return false;
-    for (size_t i = 0; i < search->known_count; i++) {
-        const struct tune_candidate *known = &search->candidates[search->known[i]];
-        if (known->threads > 1)
-            return false;
-        several |= known->processes > 1;
-    }
+    for (size_t i = 0; i < search->known_count; i++)
+        several |= search->candidates[search->known[i]].processes > 1;
     double spare_s = search->left_s - tune_whole_finals_s(search);
     return !several || start_late_s(tune_look_seconds(search, point)) > spare_s;
 }
@@ -171,7 +178,8 @@ bool tune_may_start(const struct tune_search *search, size_t point)
 {
     if (!search->rules.program)
         return true;
-    bool later = are_starts_dear(search) &&
-                 (may_lack_threads(search, point) || has_other_share_or_binding(search, point));
+    bool dear = are_starts_dear(search);
+    bool later = ((dear || search->rules.ignores_threads) && may_lack_threads(search, point)) ||
+                 (dear && has_other_share_or_binding(search, point));
     return !later && !outgrows(search, point);
 }

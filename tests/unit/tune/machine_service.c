@@ -43,7 +43,10 @@ static void service_make(unsigned seed, unsigned workload, struct tune_truth *ou
     const struct tune_costs costs = {.point_s = 0.3,
                                      .start_s = chance_between(&random, 1.0, 12.0),
                                      .process_s = chance_between(&random, 0.05, 0.5)};
-    *out = (struct tune_truth){.cpus = count, .costs = costs, .service = service};
+    /* What a program or its command shows of its threads is mostly true. */
+    bool ignores = chance_happens(&random, service.threads_most == 1 ? 0.8 : 0.1);
+    *out = (struct tune_truth){
+        .cpus = count, .costs = costs, .ignores_threads = ignores, .service = service};
 }
 
 static double service_ips(const struct tune_truth *machine, const struct point *point)

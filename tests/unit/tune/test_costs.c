@@ -161,17 +161,16 @@ static void test_what_streams_take_is_learned(void **state)
     assert_float_equal(tune.costs.stream_s, 0.075, 0.01);
 }
 
-/* Processes of a program that load wait for each other's CPUs: three times as many as there are CPUs
- * take three times as long as one, though a few beside each other took no longer. Those that sleep
- * meanwhile do not wait. */
+/* Processes of a program that load wait for each other's CPUs: three times as many as there are
+ * CPUs take three times as long as one, though a few beside each other took no longer. Those that
+ * sleep meanwhile do not wait. */
 static void test_a_crowd_waits_for_cpus(void **state)
 {
     (void)state;
     for (unsigned cpus = 4; cpus <= 64; cpus *= 2) {
         struct tune tune = {.costs = tune_pace_first_costs(), .space.cpus = cpus};
-        struct point some = {.layout = LAYOUT_PROCESSES_MPS,
-                             .threads = 1,
-                             .work.workload = WORKLOAD_PROGRAM};
+        struct point some = {
+            .layout = LAYOUT_PROCESSES_MPS, .threads = 1, .work.workload = WORKLOAD_PROGRAM};
         struct point crowd = some;
         crowd.processes = 3 * cpus;
         tune_pace_init(300.0, 0, &tune.pace);

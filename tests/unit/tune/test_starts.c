@@ -41,6 +41,29 @@ static void test_the_second_start_of_a_program(void **state)
     }
 }
 
+/* Nothing shows that the program heeds how many threads it is to have: processes come first. */
+static void test_threads_that_nothing_shows(void **state)
+{
+    (void)state;
+    const struct tune_costs costs = {.point_s = 0.2, .start_s = 5.0, .process_s = 0.1};
+    struct tune_rules rules = rig_rules;
+    rules.program = true;
+    rules.budget_s = 60.0;
+    for (int ignores = 0; ignores < 2; ignores++) {
+        struct tune_batch batch;
+        rules.ignores_threads = ignores;
+        rig_make_space();
+        rig_begin(&rules);
+        tune_search_next(rig.search, 60.0, &costs, &batch);
+        rig_look(batch.items[0].point, 1.0, 0.001, 1.0, false);
+        tune_search_next(rig.search, 54.0, &costs, &batch);
+        const struct tune_candidate *second = &rig.space[batch.items[0].point];
+        assert_true(second->processes > 1);
+        assert_int_equal(second->threads > 1, !ignores);
+        rig_end(NULL);
+    }
+}
+
 /* However much others promise, processes that cost a start measure about as long as it took, as
  * long as they serve what may be the best. */
 static void test_a_start_earns_its_cost(void **state)
@@ -366,6 +389,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_the_second_start_of_a_program, rig_end),
+        cmocka_unit_test_teardown(test_threads_that_nothing_shows, rig_end),
         cmocka_unit_test_teardown(test_a_start_earns_its_cost, rig_end),
         cmocka_unit_test_teardown(test_a_beaten_finalist_leaves_its_time, rig_end),
         cmocka_unit_test_teardown(test_what_is_open_takes_a_larger_budget, rig_end),
