@@ -209,8 +209,8 @@ static enum status grow_window(struct round *round, uint64_t start_ns, uint64_t 
         if (status != STATUS_TIMEOUT)
             return status;
         round->slices = slices_by_now(round, begin_ns, most);
-        decided = round->slices == most || (!is_short(round) && !one_outlasts_it(round) &&
-                                            is_done(round, most, &narrow));
+        decided = round->slices == most ||
+                  (!is_short(round) && !one_outlasts_it(round) && is_done(round, most, &narrow));
         round->grew |= !decided;
         window_ns = window_next(round->slices * slice_ns, most * slice_ns);
     }
