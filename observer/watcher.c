@@ -97,6 +97,7 @@ static struct {
     bool open, whole;
     _Atomic bool over, launched, copied_out; /* whether any thread has done that */
     _Atomic bool opened;                     /* a handle */
+    _Atomic uint64_t waited_ns; /* when any thread last waited for what it had launched */
     struct watcher process;
     pthread_mutex_t mutex;
     struct watcher *threads; /* so that they are reachable to the end */
@@ -338,6 +339,8 @@ static void add_mark(struct watcher *watcher)
     struct mark mark = watcher->since;
     mark_add(&mark, &thread.since);
     mark.at_ns = clock_now_ns();
+    if (watcher->stands == CALL_WAIT)
+        atomic_store_explicit(&watchers.waited_ns, mark.at_ns, memory_order_relaxed);
     watcher->since = thread.since = (struct mark){0};
     thread.waits = thread.launched && !thread.shares;
     thread.launched = false;
@@ -425,11 +428,15 @@ static bool take_for_mark(struct watcher *watcher, const struct call *call)
     return false;
 }
 
-/* Whether a thread has not waited for longer than it may, and not only paused. */
+/* Whether a thread has not waited for longer than it may, and not only paused. It launches for
+ * another one while that waits, as PyTorch's threads for gradients do. */
 static bool is_quiet(const struct watcher *watcher)
 {
     const struct period *period = &watcher->period;
-    uint64_t for_ns = clock_now_ns() - watcher->wait_ns;
+    uint64_t now_ns = clock_now_ns(), for_ns = now_ns - watcher->wait_ns;
+    uint64_t waited_ns = atomic_load_explicit(&watchers.waited_ns, memory_order_relaxed);
+    if (!watchers.whole && now_ns < waited_ns + QUIET_NS)
+        return false;
     if (!period->length)
         return for_ns > QUIET_NS;
     const struct mark iteration = period_iteration(period);

@@ -73,15 +73,16 @@ static void run(void (*iterate)(unsigned number))
     }
 }
 
-/* What is taken for an iteration of a program that does that over and over, within 20 s; "": none
- * is known; "lost": it is no longer. A process has one observer, so that each program is a process.
+/* What is taken for an iteration of a program that does that over and over, within 20 s, in a
+ * layout of that many threads; "": none is known; "lost": it is no longer. A process has one
+ * observer, so that each program is a process.
  */
-static const char *iteration_of(void (*iterate)(unsigned number))
+static const char *iteration_of_threads(void (*iterate)(unsigned number), unsigned threads)
 {
     static char words[SHM_TEXT_BYTES];
     const struct shm_settings settings = {0};
     int status = -1;
-    assert_int_equal(shm_create(&settings, 1, 1, &shm), STATUS_OK);
+    assert_int_equal(shm_create(&settings, 1, threads, &shm), STATUS_OK);
     pid_t child = fork();
     if (child == 0) {
         run(iterate);
@@ -96,6 +97,11 @@ static const char *iteration_of(void (*iterate)(unsigned number))
         strcpy(words, atomic_load(&seen->lost_ns) ? "lost" : "");
     shm_release(&shm);
     return words;
+}
+
+static const char *iteration_of(void (*iterate)(unsigned number))
+{
+    return iteration_of_threads(iterate, 1);
 }
 
 static void answer(unsigned number)
@@ -255,6 +261,16 @@ static void train_backward(unsigned number)
     take(CALL_WAIT, 1, 0);
 }
 
+/* The same, but that it waits for each step, of which no two are alike. */
+static void train_backward_anyhow(unsigned number)
+{
+    static uint32_t random = 5;
+    random = random * 1664525 + 1013904223;
+    take(CALL_LAUNCH, 1 + (random >> 16) % 300, 0);
+    train_backward(number);
+    take(CALL_WAIT, 1, 0);
+}
+
 /* One wait for eight pictures, which only their cutting has to itself. */
 static void look_at_pictures(unsigned number)
 {
@@ -366,6 +382,16 @@ static void test_steps_without_a_wait(void **state)
         "1 wait, 240 launches, 8 copies in of 8388608 bytes, 1 copy out of 4096 bytes");
 }
 
+/* Where each thread has iterations of its own, one has none that launches for another. */
+static void test_a_thread_that_launches_for_another(void **state)
+{
+    (void)state;
+    assert_string_equal(iteration_of_threads(answer, 2), iteration_of(answer));
+    const char *of_both = iteration_of_threads(train_backward_anyhow, 2);
+    assert_memory_equal(of_both, "1 wait, ", 8);
+    assert_non_null(strstr(of_both, "on average"));
+}
+
 static void launch(unsigned number)
 {
     (void)number;
@@ -429,6 +455,7 @@ int main(void)
         cmocka_unit_test(test_without_copies),
         cmocka_unit_test(test_a_pause_behind_a_short_wait),
         cmocka_unit_test(test_steps_without_a_wait),
+        cmocka_unit_test(test_a_thread_that_launches_for_another),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
