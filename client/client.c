@@ -485,6 +485,12 @@ void client_set_asking(bool asking)
     atomic_store(&shm_process_at(&client.shm, client.process)->asking, asking);
 }
 
+unsigned client_number(unsigned *processes)
+{
+    *processes = client.shm.header->processes;
+    return client.process;
+}
+
 void client_note_cut_off(void)
 {
     if (client.attached)

@@ -29,6 +29,9 @@ void client_note_unready(const char *text);
 /* Whether the first request waits for its answer, before which no handle is ready. */
 void client_set_asking(bool asking);
 
+/* The number of this process; sets *processes to how many have a part in the assignment. */
+unsigned client_number(unsigned *processes);
+
 /* A process was killed, perhaps with work on the GPU. */
 void client_note_cut_off(void);
 

@@ -345,6 +345,10 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_BODY, "body", 0, OPTION_KIND_TEXT, 0, PLAN, NULL, 0, 0, NULL, "FILE", WORK,
      "With --server, what the request sends: a file of up to 16 MiB.",
      .setting = REQUEST_TEXT(body)},
+    {OPTION_BODIES, "bodies", 0, OPTION_KIND_TEXT, 0, PLAN, NULL, 0, 0, NULL, "FILE", WORK,
+     "With --server, another body for each request: a line of a file of up to 256 MiB, as JSON\n"
+     "Lines has them. The servers take them in turn; after the last one comes the first.",
+     .setting = REQUEST_TEXT(bodies)},
     {OPTION_EXPECT, "expect", 0, OPTION_KIND_TEXT, 0, PLAN, NULL, 0, 0, NULL, "STATUS|TEXT", WORK,
      "With --server, what makes an answer good: its status, or a text in it. Default: a status of\n"
      "200 to 299. Others are counted apart, as are requests without an answer.",

@@ -34,7 +34,7 @@ enum mps_daemons { MPS_DAEMONS_SHARED, MPS_DAEMONS_PER_GPU };
  * placeholders. */
 struct point_requests {
     const char *request; /* NULL: it is not a server */
-    const char *ready, *body, *expect, *arrivals;
+    const char *ready, *body, *bodies, *expect, *arrivals;
     const char *header; /* one line, or several */
     uint64_t timeout_ns;
 };

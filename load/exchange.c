@@ -107,12 +107,9 @@ static void set_request(const struct exchange *exchange)
 {
     const struct load_options *options = exchange->options;
     CURL *easy = exchange->easy;
-    if (options->body) {
-        curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)options->body_bytes);
-        curl_easy_setopt(easy, CURLOPT_POSTFIELDS, options->body);
-    } else if (strcmp(options->method, "HEAD") == 0) {
+    if (strcmp(options->method, "HEAD") == 0) {
         curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
-    } else if (strcmp(options->method, "POST") == 0) {
+    } else if (options->bodies.count == 0 && strcmp(options->method, "POST") == 0) {
         curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE, 0L);
         curl_easy_setopt(easy, CURLOPT_POST, 1L);
     }
@@ -148,8 +145,13 @@ void exchange_release(struct exchange *exchange)
     *exchange = (struct exchange){0};
 }
 
-void exchange_begin(struct exchange *exchange)
+void exchange_begin(struct exchange *exchange, const struct body *body)
 {
+    if (body != exchange->body) {
+        curl_easy_setopt(exchange->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body->count);
+        curl_easy_setopt(exchange->easy, CURLOPT_POSTFIELDS, body->bytes);
+        exchange->body = body;
+    }
     exchange->first_byte_ns = exchange->last_byte_ns = 0;
     exchange->sent = 0;
     exchange->answer_bytes = exchange->seam_bytes = 0;

@@ -14,6 +14,7 @@ struct exchange {
     CURL *easy;
     const struct load_options *options;
     struct curl_slist *headers;
+    const struct body *body;              /* what curl sends; NULL: nothing */
     uint64_t first_byte_ns, last_byte_ns; /* moments of the clock; 0: none has come */
     unsigned sent;                        /* how often the request went out */
     size_t answer_bytes;
@@ -29,8 +30,9 @@ struct exchange {
 enum status exchange_init(const struct load_options *options, struct exchange *out);
 void exchange_release(struct exchange *exchange);
 
-/* Before each request. */
-void exchange_begin(struct exchange *exchange);
+/* Before each request. body: what it sends, kept by the caller until the next one; NULL, each time:
+ * none. */
+void exchange_begin(struct exchange *exchange, const struct body *body);
 
 enum exchange_result {
     EXCHANGE_GOOD,

@@ -1,6 +1,5 @@
 #include "load/options.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -8,26 +7,6 @@
 #include <string.h>
 
 #include "wire/load.h"
-
-static enum status read_file(const char *path, struct load_options *out)
-{
-    enum status status = STATUS_OK;
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return status_set(STATUS_SYSTEM, "cannot read the body '%s': %s", path, strerror(errno));
-    out->body = malloc(LOAD_MOST_BODY + 1);
-    if (!out->body)
-        status = status_set(STATUS_MEMORY, "out of memory for the body");
-    else
-        out->body_bytes = fread(out->body, 1, LOAD_MOST_BODY + 1, file);
-    if (status == STATUS_OK && ferror(file))
-        status = status_set(STATUS_SYSTEM, "cannot read the body '%s'", path);
-    else if (status == STATUS_OK && out->body_bytes > LOAD_MOST_BODY)
-        status = status_set(STATUS_USAGE, "the body '%s' is longer than %d MiB", path,
-                            LOAD_MOST_BODY >> 20);
-    fclose(file);
-    return status;
-}
 
 /* "POST http://...", which lies in text. */
 static enum status split_request(char *text, struct load_options *out)
@@ -53,11 +32,15 @@ static void take_expected(const char *text, struct load_options *out)
 
 enum status load_options_read(int argc, char **argv, struct load_options *out)
 {
-    static const struct option known[] = {
-        {LOAD_REQUEST, required_argument, NULL, 'r'},  {LOAD_READY, required_argument, NULL, 'y'},
-        {LOAD_HEADER, required_argument, NULL, 'h'},   {LOAD_BODY, required_argument, NULL, 'b'},
-        {LOAD_EXPECT, required_argument, NULL, 'e'},   {LOAD_TIMEOUT, required_argument, NULL, 't'},
-        {LOAD_ARRIVALS, required_argument, NULL, 'a'}, {0}};
+    static const struct option known[] = {{LOAD_REQUEST, required_argument, NULL, 'r'},
+                                          {LOAD_READY, required_argument, NULL, 'y'},
+                                          {LOAD_HEADER, required_argument, NULL, 'h'},
+                                          {LOAD_BODY, required_argument, NULL, 'b'},
+                                          {LOAD_BODIES, required_argument, NULL, 'B'},
+                                          {LOAD_EXPECT, required_argument, NULL, 'e'},
+                                          {LOAD_ARRIVALS, required_argument, NULL, 'a'},
+                                          {LOAD_TIMEOUT, required_argument, NULL, 't'},
+                                          {0}};
     enum status status = STATUS_OK;
     *out = (struct load_options){0};
     for (int word; status == STATUS_OK && (word = getopt_long(argc, argv, "+", known, NULL)) != -1;)
@@ -72,7 +55,8 @@ enum status load_options_read(int argc, char **argv, struct load_options *out)
             out->header = optarg;
             break;
         case 'b':
-            status = read_file(optarg, out);
+        case 'B':
+            status = bodies_read(optarg, word == 'B', &out->bodies);
             break;
         case 'e':
             take_expected(optarg, out);
@@ -94,7 +78,6 @@ enum status load_options_read(int argc, char **argv, struct load_options *out)
 
 void load_options_release(struct load_options *options)
 {
-    free(options->body);
-    options->body = NULL;
+    bodies_release(&options->bodies);
     arrivals_release(&options->arrivals);
 }

@@ -4,20 +4,19 @@
  */
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "common/status.h"
 #include "job/arrivals.h"
+#include "job/bodies.h"
 
 struct load_options {
     const char *ready;  /* a URL that answers 2xx once the server could serve; NULL: when it takes
                             connections */
     const char *method; /* of the request, as "POST" */
     const char *url;
-    const char *header; /* more lines of it, as "Content-Type: application/json"; or NULL */
-    char *body;         /* NULL: none; owned */
-    size_t body_bytes;
+    const char *header;        /* more lines of it, as "Content-Type: application/json"; or NULL */
+    struct bodies bodies;      /* owned */
     long expected_status;      /* 0: any of 200 to 299 */
     const char *expected_text; /* that the answer holds; NULL: none */
     uint64_t timeout_ns;       /* of a request */

@@ -30,7 +30,8 @@ struct traffic {
     CURLM *multi;
     struct connection *connections;
     unsigned count;
-    int timer_fd; /* of the next planned start */
+    int timer_fd;   /* of the next planned start */
+    uint64_t place; /* among the bodies */
 };
 
 static struct connection *connection_of(CURL *easy)
@@ -38,6 +39,13 @@ static struct connection *connection_of(CURL *easy)
     char *exchange = NULL;
     curl_easy_getinfo(easy, CURLINFO_PRIVATE, &exchange);
     return (struct connection *)(void *)(exchange - offsetof(struct connection, exchange));
+}
+
+static void begin_request(struct traffic *traffic, struct exchange *exchange)
+{
+    unsigned processes, process = client_number(&processes);
+    exchange_begin(exchange,
+                   bodies_next(&traffic->options->bodies, process, processes, &traffic->place));
 }
 
 /* -- the first request ------------------------------------------------------------------------- */
@@ -72,7 +80,7 @@ static enum status check_first(struct traffic *traffic)
     char text[128];
     CURLcode result = CURLE_OK;
     struct exchange *exchange = &traffic->connections[0].exchange;
-    exchange_begin(exchange);
+    begin_request(traffic, exchange);
     client_set_asking(true);
     CURLMcode code = perform(traffic, exchange->easy, &result);
     client_set_asking(false);
@@ -102,7 +110,7 @@ static enum status begin_requests(struct traffic *traffic, unsigned *left)
             connection->over = begun == MPSWEEP_OVER;
             connection->busy = begun == MPSWEEP_GO_ON;
             if (connection->busy) {
-                exchange_begin(&connection->exchange);
+                begin_request(traffic, &connection->exchange);
                 code = curl_multi_add_handle(traffic->multi, connection->exchange.easy);
             }
         }

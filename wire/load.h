@@ -10,8 +10,7 @@
 #define LOAD_READY "ready"
 #define LOAD_HEADER "header"
 #define LOAD_BODY "body"
+#define LOAD_BODIES "bodies"
 #define LOAD_EXPECT "expect"
 #define LOAD_TIMEOUT "timeout-ns"
 #define LOAD_ARRIVALS "arrivals"
-
-#define LOAD_MOST_BODY (16 << 20)

@@ -90,6 +90,7 @@ static enum status add_load(const struct point_requests *requests,
     add_filled(LOAD_READY, requests->ready, values, words);
     add_text(LOAD_HEADER, requests->header, words);
     add_text(LOAD_BODY, requests->body, words);
+    add_text(LOAD_BODIES, requests->bodies, words);
     add_text(LOAD_EXPECT, requests->expect, words);
     add_text(LOAD_ARRIVALS, requests->arrivals, words);
     word_list_add(words, "--" LOAD_TIMEOUT);

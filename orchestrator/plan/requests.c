@@ -8,6 +8,7 @@
 #include "common/paths.h"
 #include "common/text.h"
 #include "job/arrivals.h"
+#include "job/bodies.h"
 #include "job/options.h"
 #include "job/work.h"
 #include "orchestrator/plan/internal.h"
@@ -82,9 +83,10 @@ static enum status check_none(const struct point_requests *requests)
     const struct {
         const char *text;
         enum option_id id;
-    } texts[] = {{requests->request, OPTION_REQUEST}, {requests->ready, OPTION_READY},
-                 {requests->header, OPTION_HEADER},   {requests->body, OPTION_BODY},
-                 {requests->expect, OPTION_EXPECT},   {requests->arrivals, OPTION_ARRIVALS}};
+    } texts[] = {{requests->request, OPTION_REQUEST},  {requests->ready, OPTION_READY},
+                 {requests->header, OPTION_HEADER},    {requests->body, OPTION_BODY},
+                 {requests->bodies, OPTION_BODIES},    {requests->expect, OPTION_EXPECT},
+                 {requests->arrivals, OPTION_ARRIVALS}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (texts[i].text)
             return status_set(STATUS_USAGE, "--%s is for a server: add --server",
@@ -161,17 +163,23 @@ static enum status check_regular(const char *what, const char *path, struct stat
     return STATUS_OK;
 }
 
-static enum status check_body(const char *request, const char *path)
+static enum status check_body(const struct point_requests *requests)
 {
+    const char *request = requests->request, *name = requests->body ? "body" : "bodies";
+    const char *path = requests->body ? requests->body : requests->bodies;
+    struct bodies bodies = {0};
     struct stat file;
+    if (requests->body && requests->bodies)
+        return status_set(STATUS_USAGE, "--body and --bodies exclude each other: leave out one");
     /* libcurl would wait for the body of an answer that has none. */
     if (strncmp(request, "HEAD ", strlen("HEAD ")) == 0)
         return status_set(STATUS_USAGE,
-                          "'%s' sends no body: leave out --body, or give another method", request);
-    enum status status = check_regular("body", path, &file);
-    if (status == STATUS_OK && file.st_size > LOAD_MOST_BODY)
-        return status_set(STATUS_USAGE, "the body '%s' is not a file of at most %d MiB", path,
-                          LOAD_MOST_BODY >> 20);
+                          "'%s' sends no body: leave out --%s, or give another method", request,
+                          name);
+    enum status status = check_regular(name, path, &file);
+    if (status == STATUS_OK)
+        status = bodies_read(path, !requests->body, &bodies);
+    bodies_release(&bodies);
     return status;
 }
 
@@ -232,8 +240,8 @@ enum status requests_check(const struct options *options, char *const *command,
         status = check_port(command, requests);
     if (status != STATUS_OK)
         return status;
-    if (requests->body)
-        status = check_body(requests->request, requests->body);
+    if (requests->body || requests->bodies)
+        status = check_body(requests);
     if (status == STATUS_OK)
         status = check_arrivals(options, requests);
     if (status != STATUS_OK)

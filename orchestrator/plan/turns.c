@@ -55,8 +55,8 @@ static bool same_requests(const struct point_requests *a, const struct point_req
     return same_filled(a->request, b->request, same_processes, same_threads) &&
            same_filled(a->ready, b->ready, same_processes, same_threads) &&
            same_text(a->header, b->header) && same_text(a->body, b->body) &&
-           same_text(a->expect, b->expect) && same_text(a->arrivals, b->arrivals) &&
-           a->timeout_ns == b->timeout_ns;
+           same_text(a->bodies, b->bodies) && same_text(a->expect, b->expect) &&
+           same_text(a->arrivals, b->arrivals) && a->timeout_ns == b->timeout_ns;
 }
 
 /* A program has its command, its streams and its CPUs from its start, and threads beyond those of a

@@ -16,6 +16,7 @@
 #include "common/text.h"
 #include "config.h"
 #include "files/results_read.h"
+#include "job/bodies.h"
 #include "mps/settings.h"
 #include "orchestrator/record/internal.h"
 #include "orchestrator/results/point.h"
@@ -114,6 +115,16 @@ json_t *record_command_files(char *const *command)
     return files;
 }
 
+static json_t *bodies_object(const char *path)
+{
+    struct bodies bodies = {0};
+    json_t *file = file_object(path);
+    if (bodies_read(path, true, &bodies) == STATUS_OK)
+        json_object_set_new(file, "bodies", json_integer((json_int_t)bodies.count));
+    bodies_release(&bodies);
+    return file;
+}
+
 static bool has_path(const json_t *files, const char *path)
 {
     for (size_t i = 0; i < json_array_size(files); i++)
@@ -125,13 +136,14 @@ static bool has_path(const json_t *files, const char *path)
 /* The files that the requests of all sections come from, each once. */
 static json_t *request_files(const struct job *job)
 {
-    static const enum option_id ids[] = {OPTION_BODY, OPTION_ARRIVALS};
+    static const enum option_id ids[] = {OPTION_BODY, OPTION_BODIES, OPTION_ARRIVALS};
     json_t *files = json_array();
     for (size_t i = 0; i < job->count; i++)
         for (size_t j = 0; j < sizeof ids / sizeof *ids; j++) {
             const char *path = options_text(&job->sections[i].options, ids[j]);
             if (path && !has_path(files, path))
-                json_array_append_new(files, file_object(path));
+                json_array_append_new(files, ids[j] == OPTION_BODIES ? bodies_object(path)
+                                                                     : file_object(path));
         }
     return files;
 }

@@ -16,6 +16,36 @@ load server
   measure 0 -l processes:1 --expect 200 -- "$SERVER" --port '{port}' --wants ''
 }
 
+@test "another body for each request" {
+  seq -f '{"x": %g}' 100000 >bodies
+  measure 0 -l processes:1 --streams 4 --bodies bodies --expect 200 -- "$SERVER" --port '{port}' --record got
+  points 'all(measured and .requests.errors == 0)' r.jsonl
+  head -1 r.jsonl | jq -e '.workload.request_files | map(.path, .bodies) == ["bodies", 100000]'
+  # Connections of one server take them in the file's order; at once they may arrive in another.
+  sort -V got | cmp - <(head -n "$(wc -l <got)" bodies)
+  # Two servers take them in turn.
+  rm got
+  measure 0 -l processes:2 --bodies bodies -- "$SERVER" --port '{port}' --record 'got.{process}'
+  cmp got.0 <(awk 'NR % 2 == 1' bodies | head -n "$(wc -l <got.0)")
+  cmp got.1 <(awk 'NR % 2 == 0' bodies | head -n "$(wc -l <got.1)")
+  # At the end they begin again: each server has all before it has one again.
+  printf '%s\r\n' a b c d >bodies
+  measure 0 -l processes:2 --bodies bodies -- "$SERVER" --port '{port}' --record 'four.{process}'
+  [ "$(head -9 four.0 | tr -d '\n')" = acbdacbda ]
+  [ "$(head -9 four.1 | tr -d '\n')" = bdacbdacb ]
+}
+
+@test "a server that serves several points gets further bodies in each" {
+  seq 100000 >bodies
+  printf '[global]\nbodies = bodies\n[a]\nlayout = processes:1\nrate = 100,200\n' >further.job
+  measure 0 further.job -- "$SERVER" --port '{port}' --record got
+  points 'length == 2 and any(.reused)' r.jsonl
+  cmp got <(head -n "$(wc -l <got)" bodies)
+  # Each start of a server begins with the first one.
+  measure 0 further.job --no-reuse -- "$SERVER" --port '{port}' --record again
+  [ "$(grep -cx 1 again)" -eq 2 ]
+}
+
 @test "several headers, and a body's type" {
   cat >headers.py <<'END'
 import http.server, sys
@@ -171,6 +201,22 @@ END
   refused 'missing.json.*No such file' "${sweep[@]}" --server "${INFER[@]}" --body missing.json "${run[@]}"
   refused "^mpsweep: 'HEAD http:[^ ]*/infer' sends no body: leave out --body" \
     "${sweep[@]}" --server --request "HEAD $ADDRESS/infer" --body "$SERVER" "${run[@]}"
+  echo x >one
+  refused '^mpsweep: --body and --bodies exclude each other: leave out one$' \
+    "${sweep[@]}" --server "${INFER[@]}" --body one --bodies one "${run[@]}"
+  refused "^mpsweep: 'HEAD http:[^ ]*/infer' sends no body: leave out --bodies" \
+    "${sweep[@]}" --server --request "HEAD $ADDRESS/infer" --bodies one "${run[@]}"
+  refused '^mpsweep: --bodies is for a server: add --server$' "${sweep[@]}" --bodies one "${run[@]}"
+  refused "^mpsweep: cannot read the bodies 'missing': No such file" \
+    "${sweep[@]}" --server "${INFER[@]}" --bodies missing "${run[@]}"
+  printf '' >one
+  refused "^mpsweep: the bodies 'one' are empty: write one a line$" \
+    "${sweep[@]}" --server "${INFER[@]}" --bodies one "${run[@]}"
+  printf 'x\n\ny\n' >one
+  refused '^mpsweep: one:2: the line is blank: delete it$' \
+    "${sweep[@]}" --server "${INFER[@]}" --bodies one "${run[@]}"
+  refused '^mpsweep: large:1: the body is longer than 16 MiB$' \
+    "${sweep[@]}" --server "${INFER[@]}" --bodies large "${run[@]}"
   refused 'request-timeout' "${sweep[@]}" --server "${INFER[@]}" --request-timeout -1 "${run[@]}"
 }
 
@@ -180,6 +226,7 @@ END
   mkfifo pipe
   for file in pipe / /dev/null <(echo '{"x": 1}'); do
     refused "^mpsweep: the body '$file' $once$" "${sweep[@]}" --body "$file" "${run[@]}"
+    refused "^mpsweep: the bodies '$file' $once$" "${sweep[@]}" --bodies "$file" "${run[@]}"
   done
   for file in pipe <(printf '0\n1\n'); do
     refused "^mpsweep: the arrivals '$file' $once$" "${sweep[@]}" --arrival trace --arrivals "$file" "${run[@]}"
@@ -225,6 +272,18 @@ END
   expect 0 "${sweep[@]}" "${run[@]}"
   "$MPSWEEP" compare before.jsonl r.jsonl >out || [ $? -eq 3 ]
   grep -qE "^DIFFERENT CONTENT OF 'body': \"[0-9a-f]{16}\" in BASE, \"[0-9a-f]{16}\" in NEW$" out
+  sweep[-8]=--bodies
+  rm r.jsonl
+  expect 0 "${sweep[@]}" "${run[@]}"
+  cp r.jsonl bodies.jsonl
+  echo three >>body
+  refused "'r.jsonl' was begun .*content of 'body': .*--force" "${sweep[@]}" --resume "${run[@]}"
+  rm r.jsonl
+  expect 0 "${sweep[@]}" "${run[@]}"
+  "$MPSWEEP" compare bodies.jsonl r.jsonl >out || [ $? -eq 3 ]
+  grep -qE "^DIFFERENT CONTENT OF 'body': " out
+  cp before.jsonl r.jsonl
+  sweep[-8]=--body
   # Another build of the server may be what is compared: it is named all the same.
   absent 'different content' out
   jq -c 'if .type == "header" then .workload.files[0].digest = "0" else . end' before.jsonl >built.jsonl

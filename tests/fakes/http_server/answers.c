@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 static int64_t busy_until_ns;
 static long received, answered;
@@ -139,6 +140,16 @@ bool proceed(struct connection *connection)
     return true;
 }
 
+/* One write, so that servers can share the file. */
+static void record_body(struct connection *connection)
+{
+    size_t most = sizeof connection->begin - 1, count = (size_t)connection->body_bytes;
+    count = count < most ? count : most;
+    connection->begin[count++] = '\n';
+    if (record_fd >= 0 && write(record_fd, connection->begin, count) != (ssize_t)count)
+        die("--record");
+}
+
 bool serve(struct connection *connection)
 {
     char text[32];
@@ -148,6 +159,7 @@ bool serve(struct connection *connection)
         snprintf(text, sizeof text, "%ld", answered);
         return answer(connection, 200, text);
     }
+    record_body(connection);
     connection->fault = ++received % every == 0 ? configured_fault : FAULT_NONE;
     connection->state = WAIT_FOR_ANSWER;
     if (delay_ns == 0 && !streams)

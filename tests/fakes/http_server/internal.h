@@ -19,7 +19,7 @@ enum fault { FAULT_NONE, FAULT_STATUS, FAULT_TEXT, FAULT_CLOSE, FAULT_STALL, FAU
  * options.c: what the command line asks for; main.c describes it. Set once.
  */
 
-extern int port;
+extern int port, record_fd;
 extern int64_t ready_ns, delay_ns, stream_ns;
 extern bool serial, streams, uses_gpu, refuses, stubborn;
 extern const char *good_text, *wrong_text, *wrong_length, *wanted_body;
@@ -44,6 +44,7 @@ struct connection {
     char path[16];
     long body_bytes, body_left;
     bool body_differs;
+    char begin[1024]; /* of the body, for --record */
     enum fault fault;
     /* When it continues, and its place in the heap, or -1. */
     int64_t due_ns;

@@ -8,6 +8,7 @@
  *   --stream-ms X     answers are chunked: a first chunk after X ms more, the rest X ms later
  *   --text TEXT       the body of answers ({"ok":true})
  *   --wants TEXT      answers 400 where the request's body is not TEXT
+ *   --record FILE     appends what requests send, a line each, up to 1023 bytes of it
  *   --gpu             has a context on the driver that MPSWEEP_DRIVER names
  *   --refuse          does not listen at all
  *   --stubborn        ignores SIGTERM

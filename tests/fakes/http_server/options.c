@@ -1,11 +1,12 @@
 #include "tests/fakes/http_server/internal.h"
 
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-int port;
+int port, record_fd = -1;
 int64_t ready_ns, delay_ns, stream_ns;
 bool serial, streams, uses_gpu, refuses, stubborn;
 const char *good_text = "{\"ok\":true}", *wrong_text, *wrong_length, *wanted_body;
@@ -21,6 +22,7 @@ enum option_id {
     OPTION_STREAM,
     OPTION_TEXT,
     OPTION_WANTS,
+    OPTION_RECORD,
     OPTION_GPU,
     OPTION_REFUSE,
     OPTION_STUBBORN,
@@ -41,6 +43,7 @@ static const struct option options[] = {
     {"stream-ms", required_argument, NULL, OPTION_STREAM},
     {"text", required_argument, NULL, OPTION_TEXT},
     {"wants", required_argument, NULL, OPTION_WANTS},
+    {"record", required_argument, NULL, OPTION_RECORD},
     {"gpu", no_argument, NULL, OPTION_GPU},
     {"refuse", no_argument, NULL, OPTION_REFUSE},
     {"stubborn", no_argument, NULL, OPTION_STUBBORN},
@@ -100,6 +103,11 @@ static void take_option(enum option_id option, const char *value)
         break;
     case OPTION_WANTS:
         wanted_body = value;
+        break;
+    case OPTION_RECORD:
+        record_fd = open(value, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+        if (record_fd < 0)
+            die(value);
         break;
     case OPTION_GPU:
         uses_gpu = true;

@@ -18,6 +18,8 @@ static void take_body(struct connection *connection, const char *bytes, size_t c
     long at = connection->body_bytes - connection->body_left;
     if (wanted_body && !connection->body_differs)
         connection->body_differs = memcmp(wanted_body + at, bytes, count) != 0;
+    for (size_t i = 0; i < count && at + (long)i < (long)sizeof connection->begin - 1; i++)
+        connection->begin[at + (long)i] = bytes[i];
     connection->body_left -= (long)count;
 }
 

@@ -54,6 +54,7 @@ static const char *other_value(const struct option_row *row, char out[32])
                : row->id == OPTION_READY    ? "http://localhost/health"
                : row->id == OPTION_HEADER   ? "Accept: text/plain"
                : row->id == OPTION_BODY     ? other_trace
+               : row->id == OPTION_BODIES   ? other_trace
                : row->id == OPTION_ARRIVALS ? other_trace
                : row->id == OPTION_TICK     ? "sync"
                                             : "some text";

@@ -226,6 +226,9 @@ static void a_server_serves_fewer_threads(void **state)
     assert_true(turns_serves(&plan.points[0], &plan.points[1]));
     plan.points[1].program.requests.body = "another";
     assert_false(turns_serves(&plan.points[0], &plan.points[1]));
+    plan.points[1].program.requests.body = NULL;
+    plan.points[1].program.requests.bodies = "another";
+    assert_false(turns_serves(&plan.points[0], &plan.points[1]));
 }
 
 static void programs_of_more_threads_come_first(void **state)
