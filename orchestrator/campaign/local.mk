@@ -13,5 +13,5 @@ orchestrator_campaign_libcampaign_a_SOURCES = \
 
 unit_tests += \
     tests/unit/campaign/test_bracket tests/unit/campaign/test_options \
-    tests/unit/campaign/test_shard
+    tests/unit/campaign/test_saturation tests/unit/campaign/test_shard
 tests_unit_campaign_test_shard_SOURCES = tests/unit/campaign/test_shard.c $(plan_rig)

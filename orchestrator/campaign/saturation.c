@@ -39,6 +39,41 @@ unsigned saturation_rounds(const struct point *point)
     return point->goal.permille ? USUAL_ROUNDS : 1;
 }
 
+/* Rounds with the same workers, which the first of them started or got ready. */
+struct start {
+    const struct turn *turn;
+    bool known; /* they have been ready */
+    bool reused;
+    double ready_s;
+};
+
+static enum status run_round(const struct searching *searching, struct start *start,
+                             const struct point *point, const struct round_limits *limits,
+                             struct round_result *out)
+{
+    enum status status =
+        round_run_on(searching->session, point, limits, searching->crew, start->turn, out);
+    /* The start's own workers have served no other point. */
+    if (start->known && out->reused && out->ready_s > 0.0) {
+        out->reused = start->reused;
+        out->ready_s = start->ready_s;
+    } else if (out->ready_s > 0.0) {
+        start->known = true;
+        start->reused = out->reused;
+        start->ready_s = out->ready_s;
+    }
+    return status;
+}
+
+/* In the place of a round that shows nothing of the point: what is left is how it was started. */
+static void replace(struct round_result *result, enum status status)
+{
+    struct round_result left = {
+        .status = status, .reused = result->reused, .ready_s = result->ready_s};
+    round_result_release(result);
+    *result = left;
+}
+
 static uint64_t units_of(double ips)
 {
     return (uint64_t)(ips * RATE_UNITS);
@@ -99,8 +134,7 @@ static enum status infeasible(const struct point *point, const struct saturation
     char why[256], first[sizeof out->requests.first + 16] = "";
     if (isinf(search->steps[search->count - 1].latency_us))
         snprintf(first, sizeof first, "; the first: %s", out->requests.first);
-    round_result_release(out);
-    *out = (struct round_result){.status = STATUS_INFEASIBLE};
+    replace(out, STATUS_INFEASIBLE);
     why_not(point, search, "already exceeds", why, sizeof why);
     snprintf(out->error, sizeof out->error, "%s%s", why, first);
     return STATUS_OK;
@@ -111,8 +145,7 @@ static enum status beaten(const struct point *point, const struct saturation *se
                           struct round_result *out)
 {
     char rate[32], capacity[32], why[256];
-    round_result_release(out);
-    *out = (struct round_result){.status = STATUS_INFEASIBLE};
+    replace(out, STATUS_INFEASIBLE);
     if (search->count) {
         why_not(point, search, "exceeds", why, sizeof why);
         snprintf(out->error, sizeof out->error, "%s, and another layout holds that rate", why);
@@ -132,8 +165,7 @@ static bool is_late(const struct searching *searching)
 
 static enum status out_of_time(struct round_result *out)
 {
-    round_result_release(out);
-    *out = (struct round_result){.status = STATUS_TIMEOUT};
+    replace(out, STATUS_TIMEOUT);
     snprintf(out->error, sizeof out->error, "there was no time to search its rate");
     return STATUS_OK;
 }
@@ -155,8 +187,7 @@ static void step_limits(const struct point *point, const struct round_limits *li
 
 static enum status stalled(struct round_result *out)
 {
-    round_result_release(out);
-    *out = (struct round_result){.status = STATUS_WORKER};
+    replace(out, STATUS_WORKER);
     snprintf(out->error, sizeof out->error,
              "a worker stood still in each of %d windows of a step of the search: look for what "
              "stops it, or give a longer --duration",
@@ -167,7 +198,7 @@ static enum status stalled(struct round_result *out)
 /* One round of the search: at a rate, or of the closed loop, which may do that much. A stall shows
  * nothing of a rate. */
 static enum status run_step(const struct searching *searching, const struct point *point,
-                            uint64_t rate_units, const struct turn *turn, const char *what,
+                            uint64_t rate_units, struct start *start, const char *what,
                             struct round_result *out)
 {
     struct round_limits limits;
@@ -176,8 +207,7 @@ static enum status run_step(const struct searching *searching, const struct poin
         if (tries)
             round_result_release(out);
         searching->progress(searching->data, what);
-        enum status status =
-            round_run_on(searching->session, point, &limits, searching->crew, turn, out);
+        enum status status = run_round(searching, start, point, &limits, out);
         /* One that lasted for the whole window left it without an iteration: a failed round. */
         if (status != STATUS_OK || out->window.stall.workers == 0)
             return status;
@@ -188,19 +218,19 @@ static enum status run_step(const struct searching *searching, const struct poin
 
 /* The closed loop, which bounds what can be served, unless requests failed: a server that rejects
  * what is too much gets more of that the faster it rejects. */
-static enum status find_capacity(const struct searching *searching, const struct turn *turn,
+static enum status find_capacity(const struct searching *searching, struct start *start,
                                  struct bracket *bracket, struct round_result *out)
 {
     struct saturation *search = searching->search;
     struct point closed = *searching->point;
     closed.goal = (struct rate_goal){0};
-    enum status status = run_step(searching, &closed, UINT64_MAX, turn, "capacity", out);
+    enum status status = run_step(searching, &closed, UINT64_MAX, start, "capacity", out);
     /* In so short a window it may have done half of that, or twice as much. */
     if (status == STATUS_OK && out->status == STATUS_OK && out->iterations < STEP_SAMPLES_LOW &&
         isinf(out->window.interval.half_rel)) {
         uint64_t rate_units = units_of(out->throughput_ips);
         round_result_release(out);
-        status = run_step(searching, &closed, rate_units, turn, "capacity", out);
+        status = run_step(searching, &closed, rate_units, start, "capacity", out);
     }
     if (status != STATUS_OK || out->status != STATUS_OK)
         return status;
@@ -220,7 +250,7 @@ static enum status find_capacity(const struct searching *searching, const struct
 }
 
 /* One step at a rate, noted. */
-static enum status try_rate(const struct searching *searching, const struct turn *turn,
+static enum status try_rate(const struct searching *searching, struct start *start,
                             uint64_t rate_units, bool *held, struct round_result *out)
 {
     const struct point *point = searching->point;
@@ -230,7 +260,7 @@ static enum status try_rate(const struct searching *searching, const struct turn
     snprintf(step, sizeof step, "%s/s", rate_text(rate_units, rate, sizeof rate));
     open.work.rate_units = rate_units;
     open.work.arrival_seed = seed_of(point, 0, search->count + 1);
-    enum status status = run_step(searching, &open, rate_units, turn, step, out);
+    enum status status = run_step(searching, &open, rate_units, start, step, out);
     if (status != STATUS_OK || out->status != STATUS_OK)
         return status;
     *held = openloop_holds(&point->goal, out);
@@ -239,11 +269,10 @@ static enum status try_rate(const struct searching *searching, const struct turn
 }
 
 /* Finds the rate, or goes on from a coarse one. On return out holds a round that went wrong, that
- * there is no such rate, or nothing of interest but reused and ready_s, which are those of the
- * first step: then its status is OK. *begun: there was one. Of a quick search it is the round at
- * the rate. */
-static enum status search_rate(const struct searching *searching, const struct turn *turn,
-                               bool *begun, struct round_result *out)
+ * there is no such rate, or nothing of interest: then its status is OK. Of a quick search it is the
+ * round at the rate. */
+static enum status search_rate(const struct searching *searching, struct start *start,
+                               struct round_result *out)
 {
     const struct point *point = searching->point;
     struct saturation *search = searching->search;
@@ -254,16 +283,13 @@ static enum status search_rate(const struct searching *searching, const struct t
     struct round_result best = {0};
     uint64_t beat = search->coarse ? 0 : search->beat_units;
     *out = (struct round_result){0};
-    *begun = !search->coarse;
     if (!search->coarse) {
-        enum status status = find_capacity(searching, turn, &bracket, out);
+        enum status status = find_capacity(searching, start, &bracket, out);
         if (status != STATUS_OK || out->status != STATUS_OK)
             return status;
         if (bracket.failed_units && beat >= bracket.failed_units)
             return beaten(point, search, out);
     }
-    bool reused = out->reused;
-    double ready_s = out->ready_s;
     /* Once its workers are there what counts is when it has to end. */
     struct round_limits later = *searching->limits;
     struct searching rest = *searching;
@@ -273,14 +299,11 @@ static enum status search_rate(const struct searching *searching, const struct t
     for (; next > 0 && !is_late(searching); next = bracket_next(&bracket)) {
         bool held = false;
         round_result_release(out);
-        enum status status = try_rate(*begun ? &rest : searching, turn, next, &held, out);
+        enum status status = try_rate(start->known ? &rest : searching, start, next, &held, out);
         if (status != STATUS_OK || out->status != STATUS_OK) {
             round_result_release(&best);
             return status;
         }
-        reused = *begun ? reused : out->reused;
-        ready_s = *begun ? ready_s : out->ready_s;
-        *begun = true;
         bracket_note(&bracket, next, held);
         if (next == beat && !held)
             return beaten(point, search, out);
@@ -305,8 +328,6 @@ static enum status search_rate(const struct searching *searching, const struct t
             (uint64_t)fmin((double)search->rate_units, search->capacity_ips * RATE_UNITS);
     search->failed_units = bracket.failed_units;
     search->coarse = searching->quick;
-    out->reused = reused;
-    out->ready_s = ready_s;
     return STATUS_OK;
 }
 
@@ -322,16 +343,13 @@ static enum status search_and_measure(const struct searching *searching, const s
     struct round_limits full = *searching->limits;
     struct point copy = *point;
     bool searched = point->goal.permille && (search->rate_units == 0 || search->coarse);
-    bool reused = false, begun = false;
-    double ready_s = 0.0;
+    struct start start = {.turn = &steps};
     if (searched) {
-        enum status status = search_rate(searching, &steps, &begun, out);
+        enum status status = search_rate(searching, &start, out);
         if (status != STATUS_OK || out->status != STATUS_OK || searching->quick)
             return status;
-        reused = out->reused;
-        ready_s = out->ready_s;
         round_result_release(out);
-        if (begun)
+        if (start.known)
             full.ready_by_ns = searching->until_ns;
     }
     bool lowers = searched || searching->lowers;
@@ -341,17 +359,10 @@ static enum status search_and_measure(const struct searching *searching, const s
             full.samples = OPENLOOP_SAMPLES_P999;
     }
     copy.work.arrival_seed = seed_of(point, round, 0);
+    start.turn = lowers ? &steps : turn;
     for (unsigned correction = 0;; correction++) {
         searching->progress(searching->data, searched ? "full window" : "");
-        enum status status = round_run_on(searching->session, &copy, &full, searching->crew,
-                                          lowers ? &steps : turn, out);
-        /* The steps' own workers had served no other point. */
-        if ((begun || correction > 0) && out->reused) {
-            out->reused = reused;
-            out->ready_s = ready_s;
-        }
-        reused = out->reused;
-        ready_s = out->ready_s;
+        enum status status = run_round(searching, &start, &copy, &full, out);
         if (!lowers || status != STATUS_OK || out->status != STATUS_OK ||
             correction == CORRECTIONS || out->window.stall.workers ||
             openloop_holds(&point->goal, out))

@@ -251,8 +251,10 @@ void tune_pace_learn(struct tune *tune, const struct point *point, enum tune_sta
     double ending_s = ending_of(tune, round);
     double iteration_s = histogram_quantile_ns(&round->latency, 0.5) / 1e9;
     pace->tried = true;
-    /* Of a program that has fewer threads its processes are ready all the same. */
-    if (round->status != STATUS_OK && round->threads_at_work && round->ready_s > 0.0)
+    /* What came of them later matters to none of it; those of a program that has fewer threads are
+     * ready all the same. */
+    if (round->status != STATUS_OK && round->ready_s > 0.0 &&
+        (round->threads_at_work || !round->reused))
         tune_pace_learn_start(tune, point, round->ready_s, round->ready_cpu_s);
     if (round->status != STATUS_OK)
         return;
