@@ -114,6 +114,14 @@ static void record_phases(struct shm_slot *slot, const struct shm_settings *sett
         histogram_record(&slot->launch_call, times->call_ns[i]);
 }
 
+static void note_part(struct shm_slot *slot, uint64_t into_ns, uint64_t window_ns,
+                      uint64_t latency_ns)
+{
+    struct shm_part *part = &slot->parts[into_ns * SHM_PARTS / window_ns];
+    part->iterations++;
+    part->latency_ns += latency_ns;
+}
+
 void recorder_add(struct recorder *recorder, const struct iteration_times *times)
 {
     struct shm_slot *slot = recorder->slot;
@@ -144,6 +152,7 @@ void recorder_add(struct recorder *recorder, const struct iteration_times *times
         if (pace) {
             histogram_record(&slot->service, took_ns);
             slot->late += pace->late;
+            note_part(slot, from_ns - begin_ns, window_end_ns - begin_ns, latency_ns);
         }
         if (!recorder->without_phases)
             record_phases(slot, settings, times);

@@ -51,7 +51,7 @@
 #include "job/workload_mix.h"
 
 #define SHM_MAGIC UINT64_C(0x31706565777370bd) /* never valid UTF-8 text */
-#define SHM_VERSION 22
+#define SHM_VERSION 23
 
 /* Time slices in which progress is counted, the first beginning with the window. The
  * orchestrator picks slice_ns so that the longest window fits. */
@@ -234,6 +234,13 @@ struct shm_cpu {
     uint64_t process_wall_ns, process_cpu_ns;
 };
 
+/* Of an open loop, the iterations that began in one part of the window, each equally long. */
+#define SHM_PARTS 3
+
+struct shm_part {
+    uint64_t iterations, latency_ns; /* how many, and the sum of their latencies */
+};
+
 struct shm_slot {
     _Alignas(64) _Atomic uint32_t state; /* enum shm_state */
     _Atomic uint32_t inside;             /* enum shm_inside */
@@ -261,6 +268,7 @@ struct shm_slot {
     uint64_t iterations; /* begun within the window */
     uint64_t late;       /* open loop: of those, begun after their planned start */
     uint64_t backlog;    /* open loop: planned before the end of the window, and not begun */
+    struct shm_part parts[SHM_PARTS];
     /* Begin and end of what cpu is about, from the agreed start; with fixed work, of that. */
     uint64_t work_begin_ns, work_end_ns;
     uint32_t slice_shift; /* fixed work: slices are 2^slice_shift times slice_ns long */

@@ -121,6 +121,9 @@ static void why_not(const struct point *point, const struct saturation *search, 
     else if (latency_ns > limit_ns)
         snprintf(out, size, "%s of %s at %s/s %s %s", percentile, latency, rate, verb,
                  rate_time_text(limit_ns, limit, sizeof limit));
+    else if (last->backlog == 0)
+        snprintf(out, size, "the latency grows all the time at %s/s, with a %s of %s until then",
+                 rate, percentile, latency);
     else
         snprintf(out, size,
                  "the queue grows at %s/s: %llu iterations were left waiting, with a %s "

@@ -13,9 +13,10 @@ orchestrator_round_libround_a_SOURCES = \
     orchestrator/round/window.h
 
 unit_tests += \
-    tests/unit/round/test_fixed tests/unit/round/test_measurement tests/unit/round/test_stopping \
-    tests/unit/round/test_window
+    tests/unit/round/test_fixed tests/unit/round/test_measurement tests/unit/round/test_openloop \
+    tests/unit/round/test_stopping tests/unit/round/test_window
 first_tests += tests/unit/round/test_percentiles
 tests_unit_round_test_percentiles_SOURCES = tests/unit/round/test_percentiles.c $(series)
+tests_unit_round_test_openloop_SOURCES = tests/unit/round/test_openloop.c $(series)
 tests_unit_round_test_stopping_SOURCES = tests/unit/round/test_stopping.c $(series)
 tests_unit_round_test_window_SOURCES = tests/unit/round/test_window.c $(series)

@@ -8,6 +8,9 @@
 #define QUEUE_SHARE 0.05
 #define QUEUE_MOST_SHARE 0.5
 
+/* Chance makes a mean of that many standard errors more. */
+#define CHANCE 2.0
+
 static double ips_of(uint64_t units)
 {
     return (double)units / RATE_UNITS;
@@ -28,7 +31,33 @@ void openloop_collect(struct openloop_counts *counts, const struct shm_slot *slo
 {
     counts->late += slot->late;
     counts->backlog += slot->backlog;
+    for (unsigned i = 0; i < SHM_PARTS; i++) {
+        counts->parts[i].iterations += slot->parts[i].iterations;
+        counts->parts[i].latency_ns += slot->parts[i].latency_ns;
+    }
     histogram_merge(&counts->service, &slot->service);
+}
+
+/* Whether the latency grows from each part of the window to the next, by more than that and more
+ * than by chance, for which latencies count as independent ones whose deviation is their mean. A
+ * server whose first requests are still on their way has ever more of them, too, but their latency
+ * is that of later ones. */
+static bool latency_grows(const struct openloop_counts *counts, double least_ns)
+{
+    double before_ns = 0.0, before_error = 0.0;
+    for (unsigned i = 0; i < SHM_PARTS; i++) {
+        const struct shm_part *part = &counts->parts[i];
+        if (part->iterations == 0)
+            return false;
+        double mean_ns = (double)part->latency_ns / (double)part->iterations;
+        double error = mean_ns * mean_ns / (double)part->iterations;
+        double chance_ns = CHANCE * sqrt(error + before_error);
+        if (i > 0 && mean_ns - before_ns <= fmax(least_ns, chance_ns))
+            return false;
+        before_ns = mean_ns;
+        before_error = error;
+    }
+    return true;
 }
 
 void openloop_judge(struct openloop_counts *counts, const struct point *point, double window_s)
@@ -36,8 +65,13 @@ void openloop_judge(struct openloop_counts *counts, const struct point *point, d
     double offered = ips_of(point->work.rate_units) * window_s;
     unsigned threads = point_workers(point) / point_streams(point);
     double usual = QUEUE_PER_THREAD * threads + QUEUE_SHARE * offered;
+    usual = fmin(usual, QUEUE_MOST_SHARE * offered);
+    /* What is begun and not ended is a queue as well. Latencies that grow by a share of the time
+     * let it grow by that share of what is offered (Little's law). */
+    double part_ns = window_s * 1e9 / SHM_PARTS;
     counts->saturated =
-        point->work.rate_units && (double)counts->backlog > fmin(usual, QUEUE_MOST_SHARE * offered);
+        point->work.rate_units &&
+        ((double)counts->backlog > usual || latency_grows(counts, usual / offered * part_ns));
 }
 
 double openloop_latency_ns(const struct rate_goal *goal, const struct round_result *result)

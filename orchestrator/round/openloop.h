@@ -19,7 +19,8 @@ uint64_t openloop_window_ns(const struct point *point, const struct round_limits
 void openloop_collect(struct openloop_counts *counts, const struct shm_slot *slot);
 
 /* Decides, after all slots, whether the round was saturated: more than two iterations a thread and
- * 5% of what was offered in its window were left waiting. */
+ * 5% of what was offered in its window were left waiting; or, where streams or connections hold
+ * what would wait, as many more were not done at its end as at its begin, as its latencies show. */
 void openloop_judge(struct openloop_counts *counts, const struct point *point, double window_s);
 
 /* The goal's percentile of all iterations; INFINITY where it is that of a request without a good

@@ -27,7 +27,8 @@ struct openloop_counts {
     struct histogram service;
     uint64_t late;    /* iterations counted that began after their planned start */
     uint64_t backlog; /* iterations planned before the end of the window that did not begin */
-    bool saturated;   /* in a round the backlog was more than what is usual */
+    struct shm_part parts[SHM_PARTS]; /* of the window of the last round */
+    bool saturated;                   /* in a round more was offered than was served */
 };
 
 /* What requests to servers count. Other workloads have all zero bytes. */
