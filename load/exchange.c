@@ -174,6 +174,16 @@ static void describe_error(const struct exchange *exchange, CURLcode code, char 
                  exchange->error[0] ? exchange->error : curl_easy_strerror(code));
 }
 
+/* "HTTP 302 to http://host/login, which is not followed" */
+static void add_status(CURL *easy, long status, struct text *out)
+{
+    const char *target = NULL;
+    curl_easy_getinfo(easy, CURLINFO_REDIRECT_URL, &target);
+    text_append(out, "HTTP %ld", status);
+    if (target)
+        text_append(out, " to %.80s, which is not followed", target);
+}
+
 /* "HTTP 400, and --expect asks for 201: 'no such model'" */
 static void describe_status(const struct exchange *exchange, long status, char text[128])
 {
@@ -181,7 +191,7 @@ static void describe_status(const struct exchange *exchange, long status, char t
     struct text out = {.at = text, .size = 128};
     size_t bytes = exchange->answer_bytes;
     bytes = bytes < sizeof exchange->begin ? bytes : sizeof exchange->begin;
-    text_append(&out, "HTTP %ld", status);
+    add_status(exchange->easy, status, &out);
     if (exchange->options->expected_status)
         text_append(&out, ", and --expect asks for %ld", exchange->options->expected_status);
     if (bytes > 0)
@@ -243,11 +253,12 @@ static int gives_up(void *data, curl_off_t a, curl_off_t b, curl_off_t c, curl_o
 }
 
 /* What is wrong with an answer, or with its connection. */
-static void describe_unready(const struct load_options *options, CURLcode code, long status,
-                             char text[128])
+static void describe_unready(const struct load_options *options, CURL *easy, CURLcode code,
+                             long status, char text[128])
 {
+    struct text out = {.at = text, .size = 128};
     if (code == CURLE_OK)
-        snprintf(text, 128, "HTTP %ld", status);
+        add_status(easy, status, &out);
     else if (code == CURLE_OPERATION_TIMEDOUT && options->ready)
         snprintf(text, 128, "no answer within %ld s", READY_S);
     else if (!may_be_starting(code))
@@ -273,10 +284,10 @@ enum exchange_readiness exchange_is_ready(const struct load_options *options,
     CURLcode code = curl_easy_perform(easy);
     if (code == CURLE_OK)
         curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
-    curl_easy_cleanup(easy);
     bool good = code == CURLE_OK && (!options->ready || (status >= 200 && status <= 299));
     if (!good)
-        describe_unready(options, code, status, text);
+        describe_unready(options, easy, code, status, text);
+    curl_easy_cleanup(easy);
     if (code == CURLE_PEER_FAILED_VERIFICATION)
         return EXCHANGE_NEVER;
     return good ? EXCHANGE_READY : EXCHANGE_NOT_YET;

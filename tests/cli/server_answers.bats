@@ -44,6 +44,30 @@ END
   points "all(.status == \"failed\" and (.error | test(\"an answer of 2000004 bytes without 'pang'\")))" r.jsonl
 }
 
+@test "a redirect is not followed, and named with its target" {
+  cat >redirect.py <<'END'
+import http.server, sys
+
+class Redirect(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(302)
+        self.send_header("Location", "/login")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *words):
+        pass
+
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Redirect).serve_forever()
+END
+  INFER=(--request "GET $ADDRESS/infer")
+  measure 2 -l processes:1 -- python3 redirect.py '{port}'
+  points 'all(.error | test("HTTP 302 to http://127.0.0.1:[0-9]+/login, which is not followed$"))' r.jsonl
+  measure 2 -l processes:1 --ready "$ADDRESS/health" --timeout 3 -- python3 redirect.py '{port}'
+  points 'all(.error | test("HTTP 302 to http://127.0.0.1:[0-9]+/login, which is not followed\\)$"))' r.jsonl
+  measure 0 -l processes:1 --expect 302 -- python3 redirect.py '{port}'
+}
+
 @test "wrong answers are counted apart, and named below the results" {
   measure 0 -l processes:1 --streams 2 --expect 200 -- \
     "$SERVER" --port '{port}' --delay-ms 2 --status 500 --every 3
