@@ -77,6 +77,13 @@ static bool is_header(const char *text)
     return is_header_line(text, strlen(text));
 }
 
+/* Which libcurl knows of each body: with another one the server would wait for more. */
+static bool has_length(const char *lines)
+{
+    static const char next[] = "\nContent-Length:";
+    return strncasecmp(lines, next + 1, strlen(next + 1)) == 0 || strcasestr(lines, next);
+}
+
 /* Without --server none of it makes sense. */
 static enum status check_none(const struct point_requests *requests)
 {
@@ -115,6 +122,9 @@ static enum status check_texts(const struct point_requests *requests)
                           "'%s' is not a value of header: it takes NAME: VALUE, as in "
                           "'Content-Type: application/json'",
                           text_displayed(requests->header, shown, sizeof shown));
+    if (requests->header && has_length(requests->header))
+        return status_set(STATUS_USAGE, "--header has the length of a body, which each request "
+                                        "has by itself: leave out Content-Length");
     enum status status = placeholders_check(requests->request);
     return status == STATUS_OK && requests->ready ? placeholders_check(requests->ready) : status;
 }

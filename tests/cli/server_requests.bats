@@ -196,6 +196,10 @@ END
     refused "^mpsweep: '${header//[[:cntrl:]]/.}' is not a value of header: it takes NAME: VALUE" \
       "${sweep[@]}" --server "${INFER[@]}" --header "$header" "${run[@]}"
   done
+  for header in 'content-length: 5' $'A: b\nContent-Length: 5'; do
+    refused '^mpsweep: --header has the length of a body, .*: leave out Content-Length$' \
+      "${sweep[@]}" --server "${INFER[@]}" --header "$header" "${run[@]}"
+  done
   truncate -s 17M large
   refused "body 'large' is not a file of at most 16 MiB" "${sweep[@]}" --server "${INFER[@]}" --body large "${run[@]}"
   refused 'missing.json.*No such file' "${sweep[@]}" --server "${INFER[@]}" --body missing.json "${run[@]}"
