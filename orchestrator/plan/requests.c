@@ -240,7 +240,7 @@ enum status requests_check(const struct options *options, char *const *command,
     if (status != STATUS_OK)
         return status;
     if (!server) {
-        status = command ? check_none(requests) : STATUS_OK;
+        status = check_none(requests);
         return status == STATUS_OK ? check_arrivals(options, &(struct point_requests){0}) : status;
     }
     if (!command)

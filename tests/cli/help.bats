@@ -313,6 +313,10 @@ good_value() {
   figure) echo new.svg ;;
   max-processes | max-threads | max-cpus) echo 4 ;;
   max-gpu-memory) echo 1G ;;
+  ready) echo 'http://127.0.0.1:{port}/' ;;
+  request) echo 'GET http://127.0.0.1:{port}/' ;;
+  header) echo 'A: b' ;;
+  body | bodies | arrivals) printf '0\n1\n' >numbers && echo numbers ;;
   *)
     if [[ $rest =~ \ \ \ \[([^]]+)\] ]]; then
       echo "${BASH_REMATCH[1]}"
@@ -324,9 +328,20 @@ good_value() {
   esac
 }
 
+# What an option of a server is given with, as lines of a job file. None: it is not one.
+server_settings() {
+  case $1 in
+  server | ready | header | body | bodies | expect | arrivals) echo 'request=GET http://127.0.0.1:{port}/' ;;
+  request) ;;
+  *) return 0 ;;
+  esac
+  [ "$1" = server ] || echo server=yes
+  [ "$1" != arrivals ] || printf '%s\n' rate=10 arrival=trace
+}
+
 # takes_all COMMAND: every option of its help, in each of its forms.
 takes_all() {
-  local command=$1 name letter rest value count=0 extra few=()
+  local command=$1 name letter rest value count=0 extra few=() needs
   # A whole space of tune's takes long to print.
   [ "$command" != tune ] || few=(-l threads:1)
   while IFS=$SEPARATOR read -r name letter rest; do
@@ -337,7 +352,7 @@ takes_all() {
       [ "$name" = resume ] && extra=(-o new.jsonl)
       [ "$name" = force ] && extra=(--resume -o new.jsonl)
       [ "$name" = fleet ] && extra=(--shard 0/4)
-      [ "$name" = server ] && extra=(--request 'GET http://127.0.0.1:{port}/')
+      [ "$name" = server ] && extra=("--$(server_settings server)")
       [ "$name" = list ] || extra+=(--list)
       [ "$name" = server ] && extra+=(-- true)
       expect 0 "$MPSWEEP" "$command" "--$name" "${extra[@]}" || return 1
@@ -349,7 +364,9 @@ takes_all() {
     extra=("${few[@]}" --list)
     [ "$name" = emit-dir ] && extra+=(--emit env)
     [ "$name" = publish ] && extra+=(-o new.jsonl)
-    [ "$name" = tick ] && extra+=(-- true)
+    mapfile -t needs < <(server_settings "$name" | sed 's/^/--/; s/=yes$//')
+    extra+=("${needs[@]}")
+    [[ $name != tick && ${#needs[@]} -eq 0 ]] || extra+=(-- true)
     expect 0 "$MPSWEEP" "$command" "--$name" "$value" "${extra[@]}" || return 1
     expect 0 "$MPSWEEP" "$command" "--$name=$value" "${extra[@]}" || return 1
     [ -s out ] || return 1
@@ -388,8 +405,8 @@ takes_all() {
     printf '[global]\n%s = %s\n' "$name" "${value:-yes}" >one.job
     [ "$name" != fleet ] || echo 'shard = 0/4' >>one.job
     command=()
-    [ "$name" != server ] || echo 'request = GET http://127.0.0.1:{port}/' >>one.job
-    [[ $name != server && $name != tick ]] || command=(-- true)
+    server_settings "$name" >>one.job
+    [[ $name != tick && -z $(server_settings "$name") ]] || command=(-- true)
     expect 0 "$MPSWEEP" sweep one.job --list "${command[@]}"
     count=$((count + 1))
   done < <(help_options sweep)

@@ -170,6 +170,8 @@ END
   refused 'server' "${sweep[@]}" --ready "$ADDRESS/health" "${run[@]}"
   refused 'request' "${sweep[@]}" --server "${run[@]}"
   refused 'server' "${sweep[@]}" --expect 200 "${run[@]}"
+  refused '^mpsweep: --request is for a server: add --server$' "${sweep[@]}" --request "GET $ADDRESS/infer"
+  refused '^mpsweep: --expect is for a server: add --server$' "${sweep[@]}" --expect 200
   refused "program|--" "${sweep[@]}" --server "${INFER[@]}"
   refused 'METHOD URL' "${sweep[@]}" --server --request "post $ADDRESS/infer" "${run[@]}"
   refused 'METHOD URL' "${sweep[@]}" --server --request "$ADDRESS/infer" "${run[@]}"
