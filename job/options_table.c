@@ -516,8 +516,9 @@ const struct option_row option_table[OPTION_COUNT] = {
      OUT, "Print the plan's points, one a line, as --format asks, and stop."},
     {OPTION_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB | OPTION_USUAL,
      PLAN | OPTION_COMPARE, CHOICES(TABLE, MARKDOWN, {"csv"}, {"json"}), 0, 0, "table", NULL, OUT,
-     "What is printed at the end, or of a plan, on standard output. json is a record a line, and\n"
-     "of a comparison one value."},
+     "What is printed on standard output.\n"
+     "sweep, tune: at the end, or of a plan; json is a record a line.\n"
+     "compare: json is one value."},
     {OPTION_QUIET, "quiet", 'q', OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB,
      SWEEP | OPTION_RECORD | OPTION_MPS_RUN | OPTION_EXPLAIN | OPTION_PROBE | OPTION_MERGE, NULL, 0,
      0, "no", NULL, OUT,
@@ -573,11 +574,11 @@ const struct option_row option_table[OPTION_COUNT] = {
      "error instead of a warning."},
     {OPTION_MPS_DIR, "dir", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, START | KEPT, NULL, 0, 0, NULL,
      "DIR", DAEMON,
-     "start, run: where the daemon's private directory is to be; DIR must not exist, or be empty "
-     "and\n"
-     "yours alone, and have at most 71 characters. Default: a fresh one under XDG_RUNTIME_DIR,\n"
-     "TMPDIR or /tmp. stop, env: the daemon's directory; default: that of the only one there is.\n"
-     "status: the same, or a pipe directory of a foreign daemon, which is only looked at."},
+     "start, run: where to make the daemon's private directory; DIR must not exist, or be empty\n"
+     "and yours alone, and have at most 71 characters. Default: a fresh one under\n"
+     "XDG_RUNTIME_DIR, TMPDIR or /tmp.\n"
+     "stop, status, env: the daemon's directory. Default: that of the only one there is.\n"
+     "status: or a pipe directory of a foreign daemon, which is only looked at."},
     {OPTION_MPS_GPU, "device", 'd', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, START | OPTION_MPS_STATUS,
      NULL, 0, 0, NULL, "UUID|N|emulated", DAEMON,
      "start, run: the only GPU that the daemon and its clients see: its UUID or number, or\n"
@@ -590,9 +591,8 @@ const struct option_row option_table[OPTION_COUNT] = {
      NULL, "0|1", DAEMON, "Of clients that set none themselves: 0 is normal, 1 is below normal."},
     {OPTION_MPS_MEMORY, "memory-limit", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, START, NULL, 0, 0,
      NULL, "GPU=SIZE[,GPU=SIZE]", DAEMON,
-     "Device memory that each client may allocate on a GPU, named by its number among the "
-     "daemon's\n"
-     "GPUs or its UUID: 0=4G, in whole MiB."},
+     "Device memory that each client may allocate on a GPU, named by its number among the\n"
+     "daemon's GPUs or its UUID: 0=4G, in whole MiB."},
     {OPTION_MPS_STATIC, "static", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_MPS_START, NULL, 0,
      0, NULL, "GPU=CHUNKS[,GPU=CHUNKS]", DAEMON,
      "Static partitions, one for each item: chunks of a GPU's multiprocessors that only the\n"

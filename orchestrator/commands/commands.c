@@ -344,18 +344,27 @@ const struct option_row *command_option(const struct command *command, const cha
     return alias ? &option_table[alias->id] : row;
 }
 
-/* The bits of the commands that a line of help begins with, as in "plot, compare: ..."; 0: none. */
-static unsigned commands_of_line(const char *line)
+static bool is_word(const char *word, const char *text, size_t length)
+{
+    return strlen(word) == length && strncmp(word, text, length) == 0;
+}
+
+/* The bits of the commands, among those of an option, that a line of its help begins with, as in
+ * "plot, compare: ..." or, of a family, "start, run: ..."; 0: none. */
+static unsigned commands_of_line(const char *line, unsigned of_option)
 {
     unsigned bits = 0;
     for (;; line += 2) {
-        char name[32];
         size_t length = strcspn(line, ",:.\n");
-        snprintf(name, sizeof name, "%.*s", (int)length, line);
-        const struct command *command = length < sizeof name ? command_find(name) : NULL;
-        if (!command)
+        unsigned named = 0;
+        for (size_t i = 0; i < command_count; i++)
+            if (of_option & (unsigned)commands[i].bit &&
+                (is_word(commands[i].name, line, length) ||
+                 is_word(last_word(commands[i].name), line, length)))
+                named = (unsigned)commands[i].bit;
+        if (!named)
             return 0;
-        bits |= (unsigned)command->bit;
+        bits |= named;
         line += length;
         if (*line == ':')
             return bits;
@@ -372,7 +381,7 @@ const char *command_option_help(const struct option_row *row, unsigned bits,
     size_t length;
     out[0] = '\0';
     for (const char *line = row->help; *line; line += length + (line[length] == '\n')) {
-        unsigned named = commands_of_line(line);
+        unsigned named = commands_of_line(line, row->commands);
         length = strcspn(line, "\n");
         about = named ? named : about;
         if (about & bits)

@@ -67,7 +67,7 @@ fits_a_screen() {
 
 @test "help about the format: whether JSON is a record a line, or one value" {
   local command
-  for command in export:'json is a record a line\.' explain:'json is one value\.' compare:'of a comparison one value\.'; do
+  for command in export:'json is a record a line\.' explain:'json is one value\.' compare:'json is one value\.'; do
     expect 0 "$MPSWEEP" "${command%%:*}" --help-all
     tr -s ' \n' ' ' <out | grep -q "${command#*:}" || fail "not in: ${command%%:*} --help-all"
   done
@@ -292,6 +292,11 @@ manual_options() {
   expect 0 "$MPSWEEP" compare --help
   grep -q 'compare: a picture of all ratios' out
   absent 'sweep, tune: \|merge: ' out
+  expect 0 "$MPSWEEP" mps stop --help
+  grep -q 'stop, status, env: the daemon.s directory' out
+  absent 'start, run: ' out
+  expect 0 "$MPSWEEP" mps run --help
+  grep -q 'mps run: no proof of attachment there' out
   expect 0 "$MPSWEEP" help --manual merge
   grep -q '^merge: results of all' out
   absent '^sweep, tune: \|mps run: ' out
