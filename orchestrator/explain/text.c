@@ -229,8 +229,10 @@ static void print_group(FILE *out, const struct table_settings *varying,
             text_append(&text, ", then limited by: %s", ceiling_title(remedy->then, &point->point));
         text_append(&text, ")");
     }
-    fputs(*columns_item() ? "  " : "   ", out);
-    print_paragraph(out, paragraph);
+    if (*columns_item())
+        fprintf(out, "  %s%s\n", columns_item(), paragraph);
+    else
+        print_wrapped(out, "   ", 4, paragraph);
 }
 
 /* Points of GPUs that the file has no calibration of. */

@@ -7,6 +7,10 @@
 #include "orchestrator/help/parts.h"
 #include "probes/probe.h"
 
+#define SCREEN_COLUMNS 100
+#define TITLE_COLUMNS 34 /* of an option and its value, where what it is stands beside it */
+#define VALUE_COLUMNS 80 /* the same, where its default stands beside it */
+
 static void print_section(FILE *out, const char *text, const char *heading)
 {
     size_t length;
@@ -40,7 +44,7 @@ void help_print(FILE *out, const char *page)
 {
     const char *text = help_page_text(page);
     bool main_page = strcmp(page, HELP_MAIN) == 0;
-    int width = main_page ? 26 : 56;
+    const int width = 26;
     print_section(out, text, "INTRODUCTION");
     fputc('\n', out);
     for (size_t i = 0; i < command_count; i++) {
@@ -53,11 +57,10 @@ void help_print(FILE *out, const char *page)
         else if (main_page && !command_is_of(command, family))
             fprintf(out, "  mpsweep %-*s %s\n", width - 8, command->name, command->summary);
         else if (!main_page && command_is_of(command, page))
-            fprintf(out, "  %-*s %s\n", width, command->synopsis, command->summary);
+            fprintf(out, "  %s\n        %s\n", command->synopsis, command->summary);
     }
-    int written =
-        fprintf(out, "\n  mpsweep %s%sCOMMAND --help", main_page ? "" : page, main_page ? "" : " ");
-    fprintf(out, "%*s options and examples of a command\n", width + 3 - written, "");
+    fprintf(out, "\n  mpsweep %s%sCOMMAND --help%soptions and examples of a command\n",
+            main_page ? "" : page, main_page ? "" : " ", main_page ? "     " : "\n        ");
     print_section(out, text, "OTHER COMMANDS");
     fputs("\nExit status\n", out);
     print_section(out, text, "EXIT STATUS");
@@ -89,15 +92,31 @@ static const char *choice_title(const struct option_row *row, const struct optio
     return out;
 }
 
+/* Prints "  -l, --layout NAME:COUNTS" in at most that many columns: of a long list of values those
+ * for which there is room. Returns how many columns it took. */
+static int print_title(FILE *out, const struct option_row *row, int columns)
+{
+    char form[HELP_FORM_BYTES], letter[8] = "   ";
+    if (row->letter)
+        snprintf(letter, sizeof letter, "-%c,", row->letter);
+    const char *value = help_value_of(row, form);
+    int written = fprintf(out, "  %s --%s", letter, row->name);
+    int room = columns - written - 1;
+    if (value && (int)strlen(value) > room) {
+        int last = room - 3;
+        while (last > 0 && value[last - 1] != '|')
+            last--;
+        written += fprintf(out, " %.*s...", last, value);
+    } else if (value) {
+        written += fprintf(out, " %s", value);
+    }
+    return written;
+}
+
 static void print_option(FILE *out, const struct option_row *row, unsigned bits)
 {
     char form[HELP_FORM_BYTES], help[COMMAND_HELP_BYTES];
-    if (row->letter)
-        fprintf(out, "  -%c, --%s", row->letter, row->name);
-    else
-        fprintf(out, "      --%s", row->name);
-    if (help_value_of(row, form))
-        fprintf(out, " %s", help_value_of(row, form));
+    print_title(out, row, VALUE_COLUMNS);
     if (row->initial && help_value_of(row, form))
         fprintf(out, "   [%s]", row->initial);
     fputs(row->flags & OPTION_AXIS ? "   *\n" : "\n", out);
@@ -244,8 +263,6 @@ bool help_print_word(FILE *out, const char *word)
 
 /* A command with more options than that shows some. */
 #define OPTIONS_SHOWN 25
-#define SCREEN_COLUMNS 100
-#define TITLE_COLUMNS 34
 
 static bool has_many(const struct command *command)
 {
@@ -255,30 +272,10 @@ static bool has_many(const struct command *command)
     return count > OPTIONS_SHOWN;
 }
 
-/* "-l, --layout NAME:COUNTS"; of a long list of values those for which there is room. */
-static void print_title(FILE *out, const struct option_row *row)
-{
-    char form[HELP_FORM_BYTES], letter[8] = "   ";
-    if (row->letter)
-        snprintf(letter, sizeof letter, "-%c,", row->letter);
-    const char *value = help_value_of(row, form);
-    int written = fprintf(out, "  %s --%s", letter, row->name);
-    int room = TITLE_COLUMNS - written - 1, length = value ? (int)strlen(value) : 0;
-    if (value && length > room) {
-        int last = room - 3;
-        while (last > 0 && value[last - 1] != '|')
-            last--;
-        written += fprintf(out, " %.*s...", last, value);
-    } else if (value) {
-        written += fprintf(out, " %s", value);
-    }
-    fprintf(out, "%*s", TITLE_COLUMNS + 1 - written, "");
-}
-
 /* What an option is, which is how its help begins. */
 static void print_brief(FILE *out, const struct option_row *row)
 {
-    print_title(out, row);
+    fprintf(out, "%*s", TITLE_COLUMNS + 1 - print_title(out, row, TITLE_COLUMNS), "");
     for (const char *at = row->help;
          *at && !(strchr(".:;", *at) && (at[1] == ' ' || at[1] <= '\n')); at++)
         fputc(*at == '\n' ? ' ' : *at, out);

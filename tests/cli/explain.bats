@@ -95,6 +95,7 @@ results() {
 @test "one reason for points that share it, with what lifts it" {
   results >r.jsonl
   expect 0 "$MPSWEEP" explain r.jsonl
+  [ "$(grep '^   lift' out | wc -L)" -le 100 ] || fail "$(cat out)"
   # Paragraphs in one line each.
   sed -e ':a;N;$!ba;s/\n    */ /g' out >lines
   grep -qE '^threads 1×12, 1×16, queues 8 — hardware queues: \(at 1×16\) a process has 8 hardware queues for its 16 threads, and rows of kernels in one queue .*; the next ceiling: ' lines

@@ -58,6 +58,12 @@ fits_a_screen() {
     expect 0 "$MPSWEEP" $command --help-all
     [ -z "$(grep -E '^[A-Z][A-Za-z ]+$' out | sort | uniq -d)" ] || fail "$command has a heading twice: $(cat out)"
   done
+  for command in explain report export compare merge emit plot record probe doctor mps slurm \
+    'mps start' 'mps run' 'slurm submit' 'slurm status'; do
+    # shellcheck disable=SC2086 # a command of two words
+    expect 0 "$MPSWEEP" $command --help
+    [ "$(wc -L <out)" -le 100 ] || fail "$command: $(awk 'length > 100' out)"
+  done
   # Few options are shown as they are.
   expect 0 "$MPSWEEP" doctor --help
   cp out short
