@@ -325,16 +325,16 @@ unsigned text_distance(const char *a, const char *b)
 #define SLIPS_MOST 3
 #define LETTERS_OF_A_SLIP 3 /* of a short name nearly every word is near */
 
-bool text_is_meant(const char *name, const char *word, unsigned *slips)
+bool text_is_meant(const char *name, const char *word, unsigned *half_slips)
 {
     size_t length = strlen(name);
-    unsigned found = text_distance(name, word);
-    if (found > 0 && length > 1 && strncmp(word, name, length) == 0)
-        found = 1;
-    else if (found > SLIPS_MOST || (size_t)LETTERS_OF_A_SLIP * found > length)
+    unsigned slips = text_distance(name, word);
+    bool begins = slips > 0 && length > 1 && strncmp(word, name, length) == 0;
+    if (!begins && (slips > SLIPS_MOST || (size_t)LETTERS_OF_A_SLIP * slips > length))
         return false;
-    if (found >= *slips)
+    unsigned found = begins ? 1 : 2 * slips;
+    if (found >= *half_slips)
         return false;
-    *slips = found;
+    *half_slips = found;
     return true;
 }

@@ -108,6 +108,6 @@ bool text_is_utf8(const char *text);
 unsigned text_distance(const char *a, const char *b);
 
 /* Whether a mistyped name means a word rather than those that were tried before. It has at most
- * three slips, and one in three of its letters; or the word begins with it, which counts as one
- * slip. *slips, UINT_MAX before the first try, becomes those of the nearest word so far. */
-bool text_is_meant(const char *name, const char *word, unsigned *slips);
+ * three slips, and one in three of its letters; or the word begins with it, which counts as half a
+ * slip. *half_slips, UINT_MAX before the first try, becomes those of the nearest word so far. */
+bool text_is_meant(const char *name, const char *word, unsigned *half_slips);

@@ -9,6 +9,7 @@ load helper
   refused "unknown command 'doktor'; did you mean 'doctor'\?" "$MPSWEEP" doktor
   refused "unknown command 'slurm stauts'; did you mean 'slurm status'\?" "$MPSWEEP" slurm stauts
   refused "unknown command 'mps strat'; did you mean 'mps start'\?" "$MPSWEEP" mps strat
+  refused "unknown command 'mps stat'; did you mean 'mps status'\?" "$MPSWEEP" mps stat
   refused "unknown command 'collect'; did you mean 'slurm collect'\?" "$MPSWEEP" collect
   refused "unknown command 'mps sweep'; did you mean 'sweep'\?" "$MPSWEEP" mps sweep
   refused "unknown command 'frobnicate': it is one of sweep, tune, .*, doctor, mps, slurm$" \

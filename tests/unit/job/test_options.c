@@ -277,7 +277,7 @@ static void mistyped_names_find_the_right_one(void **state)
     (void)state;
     unsigned slips = UINT_MAX;
     assert_string_equal(option_nearest("memroy", ~0u, &slips), "memory");
-    assert_int_equal(slips, 1);
+    assert_int_equal(slips, 2);
     assert_null(option_nearest("conections", ~0u, &slips));
     slips = UINT_MAX;
     assert_string_equal(option_nearest("conections", ~0u, &slips), "connections");
