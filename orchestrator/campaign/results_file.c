@@ -95,8 +95,8 @@ static enum status refuse_plan(const struct campaign *campaign, const char *path
                                &(struct text){.at = was, .size = sizeof was},
                                &(struct text){.at = is, .size = sizeof is}))
         return status_set(STATUS_USAGE,
-                          "'%s' holds another plan: give the job and options that it was begun "
-                          "with, or another name",
+                          "'%s' holds another plan: give the command, job and options that it was "
+                          "begun with, or another name",
                           path);
     return status_set(STATUS_USAGE,
                       "'%s' holds another plan: it was begun with%s, and this is%s; give what it "
@@ -201,8 +201,6 @@ static enum status create_dated(struct campaign *campaign)
     for (unsigned i = 1;; i++) {
         snprintf(name, sizeof name, i == 1 ? "%s/%s-%s.jsonl" : "%s/%s-%s-%u.jsonl",
                  CAMPAIGN_RESULTS_DIR, campaign->dated, stamp, i);
-        if (i < MOST_OF_A_SECOND && results_check_new(name, EXISTS_ADVICE) != STATUS_OK)
-            continue;
         free(campaign->output);
         campaign->output = strdup(name);
         if (!campaign->output)

@@ -282,6 +282,11 @@ and this is --layout threads:1,threads:2; give what it was begun with, or anothe
     | .options.sweep.kernels = ["5", "6 7"] else . end' kept.jsonl >all.jsonl
   refused "begun with --layout .* --kernels 5,'6 7' -- './my program' -x, and this is " \
     "$MPSWEEP" sweep "${TINY[@]}" -l threads:1,2 -q -o all.jsonl --resume
+  # A tune of the same options has points of its own.
+  local same=(--device emulated --kernels 5 --duration 0.05 --warmup 0.02 -q -o tuned.jsonl)
+  expect 0 "$MPSWEEP" tune "${same[@]}" --budget 2
+  refused "'tuned.jsonl' holds another plan: give the command, job and options that it was begun" \
+    "$MPSWEEP" sweep "${same[@]}" --resume
   # What a record holds counts, whatever the header claims.
   jq -c 'if .type == "point" and .id == 1 then .processes += 7 else . end' kept.jsonl >all.jsonl
   refused "'all.jsonl' holds another plan" "$MPSWEEP" sweep "${MEASURE[@]}" -o all.jsonl --resume
