@@ -218,8 +218,8 @@ static void print(const struct capture *capture)
     printf("recorded %zu iteration%s of %s (%s) on %s%s: %u step%s in '%s'\n", capture->iterations,
            capture->iterations == 1 ? "" : "s", capture_file_of(capture->job->command),
            capture_alike(capture, alike), gpu_at(capture->session.gpus, 0)->name,
-           capture->session.emulated ? " [emulated: no real numbers]" : "",
-           capture->workload.workload.count, capture->workload.workload.count == 1 ? "" : "s",
+           session_mark(&capture->session), capture->workload.workload.count,
+           capture->workload.workload.count == 1 ? "" : "s",
            options_text(capture->options, OPTION_OUTPUT));
     print_unlike(capture);
     print_alone(capture);

@@ -100,7 +100,7 @@ static void put_head(FILE *out, const struct capture *capture)
     put_command(out, capture->job->command);
     fprintf(out, "# %s, %s, CUDA %s, %s%s\n", PACKAGE_STRING,
             gpu_at(capture->session.gpus, 0)->name, session_cuda(&capture->session, cuda), when,
-            capture->session.emulated ? " [emulated: no real numbers]" : "");
+            session_mark(&capture->session));
     fprintf(out, "# %zu iteration%s, %s; one takes %.4g ms\n", capture->iterations,
             capture->iterations == 1 ? "" : "s", capture_alike(capture, alike),
             capture->program_ns / 1e6);

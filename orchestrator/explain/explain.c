@@ -215,13 +215,7 @@ static enum status open_session(struct explaining *explaining)
         status = check_devices(explaining);
     if (status == STATUS_OK)
         status = session_watch_signals(&explaining->session);
-    if (status != STATUS_OK) {
-        struct status_saved saved;
-        status_save(status, &saved);
-        session_close(&explaining->session);
-        return status_restore(&saved);
-    }
-    return STATUS_OK;
+    return session_close_on_error(&explaining->session, status);
 }
 
 static uint64_t warmup_ns(const struct explaining *explaining)

@@ -64,13 +64,7 @@ enum status mps_command_open(const struct options *options, struct session *out)
                                              &settings);
     if (status == STATUS_OK)
         status = session_check_signals(out);
-    if (status != STATUS_OK) {
-        struct status_saved saved;
-        status_save(status, &saved);
-        session_close(out);
-        return status_restore(&saved);
-    }
-    return STATUS_OK;
+    return session_close_on_error(out, status);
 }
 
 enum status mps_command_environment(const char *directory, const char *gpu,

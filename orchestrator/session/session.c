@@ -246,13 +246,7 @@ enum status session_open(const struct session_request *request, struct session *
         pci[i] = gpu_at(out->gpus, i)->pci;
     if (status == STATUS_OK)
         status = bind_topology_load(pci, out->gpus->count, &out->topology);
-    if (status != STATUS_OK) {
-        struct status_saved saved;
-        status_save(status, &saved);
-        session_close(out);
-        return status_restore(&saved);
-    }
-    return STATUS_OK;
+    return session_close_on_error(out, status);
 }
 
 enum status session_close(struct session *session)
@@ -271,6 +265,21 @@ enum status session_close(struct session *session)
         close(session->signal_fd);
     session->machine_fd = session->signal_fd = -1;
     return status;
+}
+
+enum status session_close_on_error(struct session *session, enum status status)
+{
+    struct status_saved saved;
+    if (status == STATUS_OK)
+        return STATUS_OK;
+    status_save(status, &saved);
+    session_close(session);
+    return status_restore(&saved);
+}
+
+const char *session_mark(const struct session *session)
+{
+    return session->emulated ? " [emulated: no real numbers]" : "";
 }
 
 void session_add_driver(const struct session *session, struct word_list *words)

@@ -82,6 +82,13 @@ enum status session_watch_gpu(struct session *session);
 /* Ends what the session started. The error names what could not be ended or removed. */
 enum status session_close(struct session *session);
 
+/* Closes it after a step that failed with `status`, which is returned with its text. Does nothing
+ * for STATUS_OK. */
+enum status session_close_on_error(struct session *session, enum status status);
+
+/* What stands behind the name of a GPU: " [emulated: no real numbers]", or "" of a real one. */
+const char *session_mark(const struct session *session);
+
 /* STATUS_INTERRUPTED if one of the signals has come, ever, or the time is over. */
 enum status session_check_signals(struct session *session);
 

@@ -89,8 +89,7 @@ void sweep_print_plan(struct campaign *campaign)
         if (session->gpus->count > 1)
             snprintf(number, sizeof number, "%s:", gpu_name(session->gpus, i, name));
         printf("%-9s %s%s (%s), %d multiprocessors, driver CUDA %s\n", number, gpu->name,
-               session->emulated ? " [emulated: no real numbers]" : "", gpu->uuid, (int)gpu->sms,
-               session_cuda(session, cuda));
+               session_mark(session), gpu->uuid, (int)gpu->sms, session_cuda(session, cuda));
     }
     print_spread(campaign);
     printf("machine:  %s\n", bind_topology_summary(session->topology, text, sizeof text));

@@ -171,7 +171,7 @@ void trace_print(const struct trace *trace)
         putchar('\n');
     point_describe(&trace->point, what, sizeof what);
     printf("%s on %s%s\n", what, gpu_at(trace->session.gpus, 0)->name,
-           trace->session.emulated ? " [emulated: no real numbers]" : "");
+           session_mark(&trace->session));
     summary_print(stdout, &trace->timeline, &trace->summary);
     if (isfinite(slowdown_rel(trace)))
         printf("tracing: %s iterations/s without, %s with: %s\n",

@@ -40,7 +40,7 @@ void tune_print_plan(struct tune *tune)
     for (unsigned i = 0; i < gpus; i++) {
         const struct device_info *gpu = gpu_at(session->gpus, i);
         printf("%s      %s%s (%s), %d multiprocessors\n", i == 0 ? "GPU:" : "    ", gpu->name,
-               session->emulated ? " [emulated: no real numbers]" : "", gpu->uuid, (int)gpu->sms);
+               session_mark(session), gpu->uuid, (int)gpu->sms);
     }
     printf("machine:  %s\n", bind_topology_summary(session->topology, text, sizeof text));
     printf("space:    %zu layout%s", tune->space.candidates,

@@ -477,8 +477,7 @@ static void print_text(const struct tune *tune)
     const json_t *gpu = json_object_get(header, "gpu");
     if (tune->space.gpus > 1)
         printf("%u × ", tune->space.gpus);
-    printf("%s%s\n\n", text_at(gpu, "name"),
-           json_is_true(json_object_get(gpu, "emulated")) ? " [EMULATED: no real numbers]" : "");
+    printf("%s%s\n\n", text_at(gpu, "name"), session_mark(&tune->campaign.session));
     if (json_is_object(json_object_get(tune->record, "winner")))
         print_winner(tune, tune->rules.max_p99_us);
     else
