@@ -111,7 +111,7 @@ enum status results_claim(const char *path, struct results_writer *out)
 
 static enum status not_regular(const char *path)
 {
-    return status_set(STATUS_USAGE, "cannot go on with '%s': not a regular file", path);
+    return status_set(STATUS_USAGE, "cannot continue '%s': not a regular file", path);
 }
 
 enum status results_check_regular(const char *path)
@@ -177,10 +177,10 @@ static enum status prepare(struct results_writer *writer)
                           "until then went with it",
                           writer->path);
     if (writer->bytes > writer->whole_bytes && cut_back(writer) != 0)
-        return cannot("go on with", writer->path, errno);
+        return cannot("continue", writer->path, errno);
     return lseek(writer->fd, writer->whole_bytes, SEEK_SET) >= 0
                ? STATUS_OK
-               : cannot("go on with", writer->path, errno);
+               : cannot("continue", writer->path, errno);
 }
 
 enum status results_write(struct results_writer *writer, const json_t *record)

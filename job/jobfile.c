@@ -153,7 +153,7 @@ static enum status begin_if_section(struct loader *loader, const char *line)
     name[length - 1] = '\0';
     const char *rest = line + length + 1 + strspn(line + length + 1, blanks);
     if (*rest && !strchr(";#", *rest))
-        return status_set(STATUS_USAGE, "'%.*s' stands behind [%s]: write it on a line of its own",
+        return status_set(STATUS_USAGE, "'%.*s' follows [%s]: write it on a line of its own",
                           (int)strcspn(rest, "\r\n"), rest, name);
     return begin_section(loader, name);
 }
@@ -233,7 +233,7 @@ static enum status set_key(struct loader *loader, const char *section, const cha
                            const char *text)
 {
     if (!*section)
-        return status_set(STATUS_USAGE, "'%s' stands before any section: begin with [global]", key);
+        return status_set(STATUS_USAGE, "'%s' comes before any section: begin with [global]", key);
     if (loader->in_workload)
         return set_workload_key(loader, key, text);
     const struct option_row *row = option_find(key, OPTION_SWEEP | OPTION_TUNE);

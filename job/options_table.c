@@ -422,8 +422,8 @@ const struct option_row option_table[OPTION_COUNT] = {
                  .label = "iterations %s each"}},
     {OPTION_STAGGER, "stagger", 0, OPTION_KIND_TIME, 0, OPTION_SWEEP | OPTION_TRACE, NULL, 0, 3600,
      NULL, "TIME", HOW,
-     "Release the workers one after the other, so far apart, and not all together: 10ms. A sweep\n"
-     "by time does not count until all are: that takes a warm-up as long.",
+     "Release the workers one after the other, this far apart, not all together: 10ms. A sweep\n"
+     "by time counts once all are released: give it a warm-up as long.",
      .setting = {.type = SETTING_US,
                  AT(work.stagger_us),
                  .where = PLACE_OURS,
@@ -435,7 +435,7 @@ const struct option_row option_table[OPTION_COUNT] = {
      "of one does not cover what differs from one set of processes to the next. tune: the most\n"
      "of each finalist, 8 unless it is given, or 32 while it may or may not meet --max-p99."},
     {OPTION_SEED, "seed", 0, OPTION_KIND_INTEGER, 0, SWEEP, NULL, 0, 2147483647, "1", "N", HOW,
-     "Of the random order in which points are measured; 0 keeps the plan's order.",
+     "Seed of the random order in which points are measured; 0 keeps the plan's order.",
      .setting = {.type = SETTING_NUMBER64,
                  AT(work.arrival_seed),
                  .where = PLACE_POISSON,
@@ -472,7 +472,7 @@ const struct option_row option_table[OPTION_COUNT] = {
      "How often each arm is run, in fresh processes and in random order. More of them make the\n"
      "intervals narrower. Default: as many as the probe needs, 3 or so."},
     {OPTION_PROBE_SEED, "seed", 0, OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB, OPTION_PROBE, NULL, 0,
-     2147483647, "1", "N", HOW, "Of the random order of the arms in each round."},
+     2147483647, "1", "N", HOW, "Seed of the random order of the arms in each round."},
     {OPTION_PROBE_TIMEOUT, "timeout", 0, OPTION_KIND_SECONDS, OPTION_NOT_IN_JOB, OPTION_PROBE, NULL,
      0.1, 3600, "30", "TIME", HOW,
      "Longest wait for the processes of an arm to get ready, and for them to finish. An arm that\n"
@@ -498,16 +498,16 @@ const struct option_row option_table[OPTION_COUNT] = {
      "merge: results of all, which must not exist unless --force is given."},
     {OPTION_RESUME, "resume", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB | OPTION_USUAL, PLAN, NULL,
      0, 0, "no", NULL, OUT,
-     "Go on with an interrupted results file. The points that lack rounds are measured anew, in\n"
+     "Continue an interrupted results file. The points that lack rounds are measured anew, in\n"
      "all rounds."},
     {OPTION_RESUME_FORCE, "force", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, PLAN, NULL, 0, 0, "no",
      NULL, OUT,
-     "With --resume: go on although GPU, driver, CPUs, emulated machine or program are not those\n"
-     "that the file was begun with. The new points are marked."},
+     "With --resume: continue although GPU, driver, CPUs, emulated machine or program are not\n"
+     "those that the file was begun with. The new points are marked."},
     {OPTION_PUBLISH, "publish", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_SWEEP, NULL, 0, 0,
      NULL, "FILE", OUT,
-     "Rename the results file to FILE once every point has its record, and look whether that\n"
-     "worked: on a file system that is shared, who sees FILE sees all of it."},
+     "Rename the results file to FILE once every point has its record, and check that this\n"
+     "worked: on a shared file system every process that sees FILE sees all of it."},
     {OPTION_DRY_RUN, "dry-run", 'n', OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB | OPTION_USUAL, PLAN,
      NULL, 0, 0, "no", NULL, OUT,
      "Print the plan and the time that it would take; measure nothing. Also the GPU and the\n"
@@ -544,7 +544,7 @@ const struct option_row option_table[OPTION_COUNT] = {
      0, 0, "throughput", NULL, OUT, "What to draw."},
     {OPTION_WIDTH, "width", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_PLOT, NULL, 0, 0, "7in",
      "WIDTH", OUT,
-     "Of the picture, in in, mm or cm: that of a paper's column, 3.3in or 84mm, in which\n"
+     "Width of the picture, in in, mm or cm: that of a paper's column, 3.3in or 84mm, in which\n"
      "its text is as large as the paper's. Figures with a row for each point take 7in."},
     {OPTION_EXPLAINED, "explained", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_PLOT, NULL, 0, 0,
      NULL, "FILE", OUT,
@@ -563,8 +563,8 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_MERGE_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB,
      OPTION_MERGE | OPTION_SLURM_COLLECT, CHOICES(TABLE, MARKDOWN, {"json"}), 0, 0, "table", NULL,
      OUT,
-     "How the summary is printed on standard output. json is a record a line, of those that the\n"
-     "merged file has of the merge."},
+     "How the summary is printed on standard output. json is a record a line: those\n"
+     "about the merge in the merged file."},
     {OPTION_EXPORT_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_EXPORT,
      CHOICES(TABLE, MARKDOWN, {"csv"}, {"json"}, OPENMETRICS), 0, 0, "table", NULL, OUT,
      "What is printed on standard output. json is a record a line."},
@@ -588,7 +588,7 @@ const struct option_row option_table[OPTION_COUNT] = {
      START, NULL, 0.1, 100, NULL, "PCT", DAEMON,
      "Share of the multiprocessors that each client gets at most; one decimal."},
     {OPTION_MPS_PRIORITY, "priority", 0, OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB, START, NULL, 0, 1,
-     NULL, "0|1", DAEMON, "Of clients that set none themselves: 0 is normal, 1 is below normal."},
+     NULL, "0|1", DAEMON, "Priority of clients that set none: 0 is normal, 1 is below normal."},
     {OPTION_MPS_MEMORY, "memory-limit", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, START, NULL, 0, 0,
      NULL, "GPU=SIZE[,GPU=SIZE]", DAEMON,
      "Device memory that each client may allocate on a GPU, named by its number among the\n"
@@ -609,20 +609,20 @@ const struct option_row option_table[OPTION_COUNT] = {
      0, 0, "throughput", NULL, BEST, "What makes a layout the best."},
     {OPTION_MAX_P99, "max-p99", 0, OPTION_KIND_TIME, OPTION_USUAL, OPTION_TUNE | OPTION_EMIT, NULL,
      1e-6, 3600, NULL, "TIME", BEST,
-     "Limit of the 99th percentile of the latency. Layouts are out that are not surely below it:\n"
-     "the upper end of its 95% interval counts. 500us, 5ms, 1s."},
+     "Limit of the 99th percentile of the latency. Excludes layouts that are not surely below\n"
+     "it: the upper end of its 95% interval counts. 500us, 5ms, 1s."},
     {OPTION_MAX_PROCESSES, "max-processes", 0, OPTION_KIND_INTEGER, OPTION_USUAL, OPTION_TUNE, NULL,
      1, 1024, NULL, "N", BEST, "Processes of a layout, at most."},
     {OPTION_MAX_THREADS, "max-threads", 0, OPTION_KIND_INTEGER, OPTION_USUAL, OPTION_TUNE, NULL, 1,
      1024, NULL, "N", BEST, "Threads of a process, at most."},
     {OPTION_MAX_CPUS, "max-cpus", 0, OPTION_KIND_REAL, OPTION_USUAL, OPTION_TUNE, NULL, 0.01, 1024,
      NULL, "N", BEST,
-     "CPUs that all processes together may keep busy: layouts are out that were seen to use more,\n"
-     "in any round. 0.5, 2."},
+     "CPUs that all processes together may keep busy. Excludes layouts that were seen to use\n"
+     "more in any round. 0.5, 2."},
     {OPTION_MAX_GPU_MEMORY, "max-gpu-memory", 0, OPTION_KIND_BYTES, OPTION_WHOLE_MIB, OPTION_TUNE,
      NULL, 16777216, 1099511627776.0, NULL, "N[K|M|G]", BEST,
-     "GPU memory that all workers may use together; layouts are out that were seen to use more.\n"
-     "512M, 40G."},
+     "GPU memory that all workers may use together. Excludes layouts that were seen to use\n"
+     "more. 512M, 40G."},
     {OPTION_BUDGET, "budget", 0, OPTION_KIND_SECONDS, OPTION_USUAL, OPTION_TUNE, NULL, 1, 86400,
      "120s", "TIME", BEST,
      "Time for everything, from the start of the command to its end: 90s, 5m, 1h. With\n"
@@ -701,8 +701,9 @@ const struct option_row option_table[OPTION_COUNT] = {
      "How many iterations are recorded, after the warm-up and one more."},
     {OPTION_RECORD_CROWD, "crowd", 0, OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB, OPTION_RECORD, NULL,
      0, 48, "8", "P", HOW,
-     "Processes over MPS in which the program runs, too, and the workload is to do as much: its\n"
-     "kernels get more or fewer blocks. 0: none."},
+     "Also run the program in P processes over MPS, and give the workload's kernels as many "
+     "blocks\n"
+     "as it takes to do as much there. 0: do not."},
     {OPTION_RECORD_NAME, "name", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_RECORD, NULL, 0, 0,
      NULL, "NAME", OUT,
      "The workload's name in the job file. Default: the program's,\n"

@@ -412,7 +412,7 @@ static enum status use_existing(struct mps_directory *made)
         if (is_private(made->fd))
             return STATUS_OK;
         return status_set(STATUS_USAGE,
-                          "'%s' is there already, and it is not yours alone: chmod 700 it, or give "
+                          "'%s' exists, and it is not yours alone: chmod 700 it, or give "
                           "another name",
                           made->path);
     case CONTENT_OURS: {

@@ -104,7 +104,7 @@ static enum status find_only(char out[MPS_DIRECTORY_MOST + 1])
         return status_set(
             STATUS_NOT_FOUND,
             "no MPS daemon of mpsweep's was found: 'mpsweep mps start' starts one; one "
-            "that was given a directory needs --dir DIR here, too");
+            "with a directory of its own needs --dir DIR");
     if (count == 1) {
         memcpy(out, paths[0], sizeof paths[0]);
         return STATUS_OK;

@@ -12,7 +12,7 @@
 #include "orchestrator/campaign/internal.h"
 #include "orchestrator/results/point.h"
 
-#define EXISTS_ADVICE "--resume to go on with it, or another name"
+#define EXISTS_ADVICE "--resume to continue it, or another name"
 #define DIFFERENCE_BYTES 320  /* of a text, one side, as shown */
 #define OPTIONS_BYTES 16384   /* in full */
 #define MOST_OF_A_SECOND 1000 /* runs that begin at once in one directory */

@@ -304,7 +304,7 @@ enum status command_unknown(const char *name)
         return status_set(STATUS_USAGE, "unknown option '%s'; did you mean '--%s'?", name, asked);
     if (*name == '-')
         return status_set(STATUS_USAGE,
-                          "unknown option '%s' before a command: options stand behind it, as in "
+                          "unknown option '%s' before a command: options come after it, as in "
                           "'mpsweep sweep %s ...'",
                           name, name);
     const char *reads = reader_of(name);

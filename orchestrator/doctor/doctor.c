@@ -92,9 +92,9 @@ static void check_cpus(struct doctor *doctor, const struct session *session)
         doctor_report(doctor, FINDING_WARNING,
                       "give the container as many CPUs as it shows, or fewer workers",
                       "CPU quota: %.3g of the %u CPUs that this container shows", quota, cpus);
-    if (cpus < 8)
+    if (cpus < 8 && !session->emulated)
         doctor_report(
-            doctor, session->emulated ? FINDING_OK : FINDING_WARNING,
+            doctor, FINDING_WARNING,
             "expect layouts with more workers than CPUs to be limited by them; try --schedule "
             "block",
             "CPUs: only %u", cpus);

@@ -59,7 +59,7 @@ static enum status check_place(const char *path, const char *directory)
         closedir(stream);
     if (empty)
         return STATUS_OK;
-    return status_set(STATUS_USAGE, "'%s' is there already: give a directory that is new or empty",
+    return status_set(STATUS_USAGE, "'%s' exists: give a directory that is new or empty",
                       directory);
 }
 

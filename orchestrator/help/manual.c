@@ -101,7 +101,7 @@ static void print_manual_options(FILE *out, const char *page)
     fputs(".SH OPTIONS\n", out);
     print_roff_section(out, text, "OPTIONS");
     if (command_is_family(page))
-        fputs("The commands that take an option stand behind it.\n", out);
+        fputs("The commands that take an option follow it.\n", out);
     int at = 0;
     for (const char *group; (group = help_next_group(bits, help_is_any, &at)) != NULL;)
         for (int i = 0; i < OPTION_COUNT; i++)

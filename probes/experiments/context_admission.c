@@ -398,8 +398,9 @@ static const char *const remedies[] = {"same", "process-mps", "green", NULL};
 const struct probe probe_context_admission = {
     .name = "context-admission",
     .question = "does a copy within the GPU's memory wait for a kernel of another context?",
-    .method = "Copies of 1 MiB beside a kernel of 16 blocks, one that fills the GPU, and none. "
-              "Timed is from the return of the copy call until the stream is seen to be idle.",
+    .method =
+        "Copies of 1 MiB beside a kernel of 16 blocks, one that fills the GPU, and none. "
+        "The time is that from the return of the copy call until the stream is seen to be idle.",
     .metrics = {"copy beside 16 blocks", "copy beside a full GPU", "copy alone", NULL},
     .gpus = 1,
     .rounds = 3,

@@ -310,7 +310,7 @@ const struct probe probe_peer_stall = {
         "does a copy to another GPU, queued behind a kernel, hold up another stream's copy?",
     .method =
         "Stream A gets a kernel of 20 ms and a copy of 8 MiB to the second GPU, stream B such a "
-        "copy, too. Timed is from the kernel's launch until the copy of stream B is done.",
+        "copy, too. The time is that from the kernel's launch until stream B's copy is done.",
     .metrics = {"second copy done", "first copy's call", "second copy's call",
                 "64 MiB copied alone", NULL},
     .gpus = 2,

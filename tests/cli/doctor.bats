@@ -52,6 +52,8 @@ CONTROL_SAYS='CUDA MPS Control for Linux/Unix/QNX. Binary version: '
   expect 0 "$MPSWEEP" doctor --device emulated
   [ ! -s err ]
   finding ok 'GPU: .*emulated.*no real numbers'
+  # Its workers sleep: few CPUs limit nothing.
+  absent 'CPUs: only' out
   finding ok 'MPS: a private daemon starts and answers'
   finding ok 'driver: emulated, CUDA [0-9]+\.[0-9]'
   finding ok 'CUPTI: .*/mpsweep-emulated-cuda.so, version [0-9]+$'

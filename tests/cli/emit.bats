@@ -81,7 +81,7 @@ load emit
   ln -s empty link
   local place
   for place in full full/ file link; do
-    refused "'$place' is there already: give a directory that is new or empty" \
+    refused "'$place' exists: give a directory that is new or empty" \
       "$MPSWEEP" emit results.jsonl --format env -o $place
   done
   [ "$(ls -A full)" = file ]

@@ -11,7 +11,7 @@ ids() { jq -s -c 'map(select(.type == "point").id)' "$1"; }
 
 @test "a file that exists is refused, and stays as it is" {
   echo "something else" >old.jsonl
-  refused "'old.jsonl' exists: give --resume to go on with it, or another name" \
+  refused "'old.jsonl' exists: give --resume to continue it, or another name" \
     "$MPSWEEP" sweep "${MEASURE[@]}" -o old.jsonl
   [ "$(cat old.jsonl)" = "something else" ]
   : >empty.jsonl
@@ -44,9 +44,9 @@ ids() { jq -s -c 'map(select(.type == "point").id)' "$1"; }
     refused "'f.jsonl' is a FIFO that no process reads: start its reader first" \
       timeout $PATIENCE "$MPSWEEP" $command -o f.jsonl
   done
-  refused "cannot go on with 'f.jsonl': not a regular file" \
+  refused "cannot continue 'f.jsonl': not a regular file" \
     timeout $PATIENCE "$MPSWEEP" sweep "${MEASURE[@]}" --resume -o f.jsonl
-  refused "cannot go on with 'f.jsonl': not a regular file" \
+  refused "cannot continue 'f.jsonl': not a regular file" \
     timeout $PATIENCE "$MPSWEEP" sweep "${MEASURE[@]}" --resume --dry-run -o f.jsonl
   [ -p f.jsonl ]
   exec {both}<>f.jsonl {reader}<f.jsonl {both}>&-

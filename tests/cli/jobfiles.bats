@@ -24,7 +24,7 @@ J
 [global]
 zzzzzzzz = 1
 J
-  bad_job "'bad.job' line 2: 'kernels' stands before any section: begin with \[global\]" <<'J'
+  bad_job "'bad.job' line 2: 'kernels' comes before any section: begin with \[global\]" <<'J'
 # nothing yet
 kernels = 5
 [global]
@@ -84,8 +84,8 @@ J
 
 # Each of these once ran the plan without what follows.
 @test "job files: text that would be dropped is an error" {
-  bad_job "'bad.job' line 1: 'layout = threads:1' stands behind \[global\]" <<<'[global] layout = threads:1'
-  bad_job "'bad.job' line 3: 'layout = threads:1' stands behind \[one\]" \
+  bad_job "'bad.job' line 1: 'layout = threads:1' follows \[global\]" <<<'[global] layout = threads:1'
+  bad_job "'bad.job' line 3: 'layout = threads:1' follows \[one\]" \
     <<<$'# a comment\r\n[global]\r\n [one]layout = threads:1\r\n'
   bad_job "'bad.job' line 1: a carriage return ends no line" <<<$'[global]\rlayout = threads:1\rkernels = 5\r'
   bad_job "'bad.job' line 2: a carriage return ends no line" <<<$'[global]\nlayout = threads:1\rkernels = 5'

@@ -127,7 +127,7 @@ TABLE
     refused "$pattern" "${MPS_START[@]}" --dir "$name" || failed=1
   done <<TABLE
 missing/one|cannot use 'missing/one': .*missing: No such file or directory
-open|'.*/open' is there already, and it is not yours alone: chmod 700 it, or give another name
+open|'.*/open' exists, and it is not yours alone: chmod 700 it, or give another name
 full|'.*/full' is not empty, and what is in it is not mpsweep's: give another name
 link|cannot use '.*/link': it is a link, or not a directory
 link/|it is a link, or not a directory

@@ -19,7 +19,7 @@ load helper
   refused "unknown command 'a.job'; did you mean 'mpsweep sweep a.job'\?" "$MPSWEEP" a.job
   refused "unknown command 'forum'; did you mean 'mpsweep sweep forum'\?" "$MPSWEEP" forum
   refused "unknown command 'a.jsonl'; did you mean 'mpsweep export a.jsonl'\?" "$MPSWEEP" a.jsonl
-  refused "unknown option '-d' before a command: options stand behind it, as in 'mpsweep sweep -d" \
+  refused "unknown option '-d' before a command: options come after it, as in 'mpsweep sweep -d" \
     "$MPSWEEP" -d emulated sweep
   refused "unknown command 'mps frobnicate': it is one of mps start, .*, mps env$" \
     "$MPSWEEP" mps frobnicate

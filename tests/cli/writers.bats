@@ -141,7 +141,7 @@ beside() {
   beside 1 probe copy-block --device emulated -o busy.jsonl
   grep -qx "mpsweep: 'busy.jsonl' exists: give another name" beside/err
   beside 1 sweep "${MEASURE[@]}" -o busy.jsonl
-  grep -qx "mpsweep: 'busy.jsonl' exists: give --resume to go on with it, or another name" beside/err
+  grep -qx "mpsweep: 'busy.jsonl' exists: give --resume to continue it, or another name" beside/err
   cmp busy.jsonl kept.jsonl
   kill -INT "$PID"
   finish

@@ -149,7 +149,7 @@ static void errors_name_the_line(void **state)
     static const struct {
         const char *text, *says;
     } table[] = {
-        {"kernels = 4\n", "line 1: 'kernels' stands before any section"},
+        {"kernels = 4\n", "line 1: 'kernels' comes before any section"},
         {"[a]\n\nkernelz = 4\n", "line 3: unknown key 'kernelz'; did you mean 'kernels'?"},
         {"[a]\nproceses = 4\n",
          "line 2: unknown key 'proceses'; did you mean 'layout = processes:N'?"},
