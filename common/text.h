@@ -93,7 +93,7 @@ char *text_displayed(const char *text, char *out, size_t size);
 bool text_is_displayable(const char *text);
 
 /* The bytes of the UTF-8 character that the first `size` bytes of text begin with, and its code; 0
- * if that is not one. The end of a text is none. */
+ * for invalid bytes and at the end of the text. */
 size_t text_character(const char *text, size_t size, uint32_t *code);
 
 /* Ends a text of that many bytes, which was cut there, before a character that is not whole.

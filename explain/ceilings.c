@@ -23,7 +23,7 @@
 /* Where they launch in rows as often as in turns, with a CPU for each and without, and how steep
  * the chance falls there: fitted to h100-turns.jsonl, h100-turns-border.jsonl,
  * h100-turns-queues.jsonl and h200-turns.txt (docs/results). A chance below EITHER_LEAST is not
- * worth a word. */
+ * reported. */
 #define TURNS_BORDER 0.074
 #define TURNS_BORDER_CROWDED 0.067
 #define TURNS_STEEPNESS 9.0

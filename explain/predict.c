@@ -112,8 +112,8 @@ static double of_process_s(const struct expected *expected, double own)
     /* One launch of a graph has the process's lock, however many wait for it. */
     if (expected->point->launch == LAUNCH_GRAPH)
         return fmax(curve_s(threads, own), own / reach * most_s);
-    /* Each further thread holds up the others for as long as one of the run does, who was awake,
-     * and wakes up; none is faster than if it synchronised. */
+    /* Each further thread holds up the others for as long as a thread of the run does, which was
+     * awake, and for its waking up. No thread is faster than with a synchronisation. */
     double wake_s = fmax(expected->over_mps.alone_s - threads->alone_s, 0.0);
     double each_s = (most_s - threads->alone_s) / (reach - 1.0) + wake_s;
     return fmax(curve_s(&expected->synced, own), most_s + (own - reach) * each_s);
@@ -172,8 +172,8 @@ static double rows_ips(const struct expected *expected)
         own *= BUSY_QUEUE;
     double all = own * point->processes;
     double held_s = curve_s(&expected->rows, point->mps ? all : own);
-    /* They share their process's launches and staging, over MPS, too; who waits for the others'
-     * copies has his row done, and holds no queue. */
+    /* They share their process's launches and staging, over MPS, too. A thread that waits for
+     * the others' copies has its row done, and holds no queue. */
     if (waits_for_copies(point))
         held_s = fmax(held_s, curve_s(&expected->synced, own));
     double off_s = off_queue_s(point, expected->calibration);
@@ -238,8 +238,8 @@ static double turn_s(const struct expected *expected)
 }
 
 /* Processes that wait for the GPU's turn, and do the rest of an iteration beside each other, where
- * pageable copies share the host's memory: mean value analysis of a closed network. A turn always
- * takes as long, so that who comes finds half of the one that goes on. */
+ * pageable copies share the host's memory: mean value analysis of a closed network. All turns
+ * take equally long: a process that arrives finds half of the current one left on average. */
 static double sliced_ips(const struct expected *expected, double one_ips)
 {
     const struct calibration *calibration = expected->calibration;

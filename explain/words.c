@@ -273,7 +273,7 @@ static void append_reason(struct text *out, enum ceiling_kind kind,
         text_append(out, "; so on each of %u GPUs", ceiling_gpus(point));
 }
 
-/* Why queues that are shared are no ceiling, or perhaps are none. */
+/* Why shared queues do not limit the point, or may not limit it. */
 static void append_turns(struct text *out, const struct explain_point *point,
                          const struct calibration *calibration)
 {

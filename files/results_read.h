@@ -3,8 +3,8 @@
  * whole line however it was cut.
  *
  * Of the records' own fields only what puts them in their place (type, schema, a point's id) is
- * checked here, and the JSON types of a point's fields, also of those that are not read. What a
- * field holds is checked by who uses it, and so are the types in other records. Any bytes are safe
+ * checked here, and the JSON types of a point's fields, also of those that are not read. The
+ * callers that use a field check what it holds, and the types in other records. Any bytes are safe
  * to read.
  */
 #pragma once

@@ -159,7 +159,7 @@ static bool take_member(struct scan *scan, results_field *needed, json_t *object
     const char *value = scan->at;
     if (!skip_value(scan, 1))
         return false;
-    /* One of another type is for its reader to refuse, who needs the record for that. */
+    /* A needed field of another type stays in the record: its reader refuses it by name. */
     if (strcmp(key, "type") != 0 && strcmp(key, "id") != 0 && !needed(key))
         return results_type_fits(key, *value);
     json_t *json = json_loadb(value, (size_t)(scan->at - value), JSON_DECODE_ANY, NULL);

@@ -40,8 +40,8 @@ enum status results_create(const char *path, const char *advice, struct results_
  * cannot be opened for writing. */
 enum status results_claim(const char *path, struct results_writer *out);
 
-/* STATUS_USAGE: what is at path is not a regular file. For who only reads what results_continue()
- * would go on with: reading a FIFO may wait for ever. */
+/* STATUS_USAGE: what is at path is not a regular file. For a caller that
+ * only reads what results_continue() would continue: reading a FIFO may wait for ever. */
 enum status results_check_regular(const char *path);
 
 /* Opens an existing file to go on behind its last whole line: takes its lock, then reads it as

@@ -1,6 +1,6 @@
 /*
- * What this process has written, for the error of what it prints afterwards: who sees that must
- * know that the files are there all the same. For the main thread alone.
+ * What this process has written, for the error of what it prints afterwards: a user who sees
+ * that error must know that the files are there all the same. For the main thread alone.
  */
 #pragma once
 

@@ -345,7 +345,7 @@ const char *job_find(const char *path, char out[PATH_MAX])
     return path_find(PATH_DATA, name, out, PATH_MAX) == STATUS_OK ? out : path;
 }
 
-/* The example whose name is nearest to that of a file that there is not; "": none is near. */
+/* The example whose name is nearest to that of a missing file; "": none is near. */
 static void find_near(const char *path, char near[NAME_MAX + 1])
 {
     char examples[PATH_MAX], asked[NAME_MAX + 1], name[NAME_MAX + 1];

@@ -73,8 +73,7 @@ static const char *meant_layout(const char *name)
     return nearest;
 }
 
-/* Reports a layout that there is not; counts may stand behind it as in 'threads=8', 'mps8' or
- * 'hybrid=8x2'. */
+/* Reports an unknown layout, which counts may follow as in 'threads=8', 'mps8' or 'hybrid=8x2'. */
 static enum status unknown_layout(const char *text)
 {
     char name[LAYOUT_TEXT_BYTES];

@@ -57,7 +57,7 @@ enum status mps_control_servers(const struct mps_control *control, uint64_t dead
 enum status mps_control_clients(const struct mps_control *control, uint64_t deadline_ns,
                                 pid_t *clients, size_t capacity, size_t *count);
 
-/* Asks the server to end one client the orderly way. STATUS_NOT_FOUND: it is none. */
+/* Asks the server to end one client the orderly way. STATUS_NOT_FOUND: not a client. */
 enum status mps_control_terminate_client(const struct mps_control *control, uint64_t deadline_ns,
                                          pid_t client);
 

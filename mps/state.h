@@ -30,6 +30,6 @@ enum status mps_state_write(int directory, const struct mps_state *state);
  * enter, and it is the one that was recorded. STATUS_NOT_FOUND: no such record there. */
 enum status mps_state_read(const char *path, struct mps_state *out);
 
-/* Reads the text of a record, which need not end with NUL. STATUS_PROTOCOL: it is none, or one of
- * another schema. Its content is not compared with any directory or process. */
+/* Reads the text of a record, which need not end with NUL. STATUS_PROTOCOL: it is not a record, or
+ * has another schema. Its content is not compared with any directory or process. */
 enum status mps_state_parse(const char *text, size_t bytes, struct mps_state *out);

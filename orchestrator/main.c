@@ -213,7 +213,7 @@ static void notice_output(char *const *command)
     }
 }
 
-/* What runs a program that stands where a job file does: "" or "python3 "; NULL: it is none. */
+/* What runs a program given in the place of a job file: "" or "python3 "; NULL: not a program. */
 static const char *runner_of(const char *word)
 {
     struct stat info;

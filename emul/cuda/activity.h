@@ -34,7 +34,7 @@ void activity_begin_call(enum entry entry);
 struct activity_call activity_current_call(void);
 void activity_end_call(const struct activity_call *call);
 
-/* The calling thread goes on with what a call of that correlation has put off. */
+/* The calling thread continues what a call of that correlation has put off. */
 void activity_resume_call(uint32_t correlation);
 
 /* Whether what the GPU does is wanted. */

@@ -35,5 +35,5 @@
 #define EMUL_MACHINE_VARIABLE "MPSWEEP_EMULATED_MACHINE"
 
 /* The default machine, changed by text; NULL or "": not at all. STATUS_USAGE: an unknown name, or a
- * number that is none or out of range; *out is set only on success. */
+ * value that is not a number or is out of range; *out is set only on success. */
 enum status machine_parse(const char *text, struct model_machine *out);

@@ -37,11 +37,11 @@ struct campaign {
     json_t *header;
     json_t *plugins;  /* an array of what they are, for the header */
     json_t **records; /* a point each, NULL until it is finished */
-    /* A point each: its record by an earlier run that did not come to all rounds, or NULL. */
+    /* A point each: its record by an earlier run that did not finish all rounds, or NULL. */
     json_t **interrupted;
     struct crew crew; /* the workers of the last point, parked, or empty */
     bool *beyond; /* a point each: it is known to be infeasible, and its record is not written */
-    json_t *elsewhere; /* record_differences() to the begin of a file that --force goes on with */
+    json_t *elsewhere; /* record_differences() to the header of a file that --force continues */
     uint64_t started_ns;
     uint64_t deadline_ns;  /* of all of it, see session_end_at(); 0: none. Set it before the session
                               is opened */
@@ -66,14 +66,15 @@ void campaign_release(struct campaign *campaign);
 enum status campaign_open_session(struct campaign *campaign);
 enum status campaign_close_session(struct campaign *campaign);
 
-/* Notices for the begin: that the emulated GPU stands in for a real one unasked, and how the GPUs
- * of the session differ. */
+/* Prints the first notices: that the emulated GPU stands in for a real one unasked, and how the
+ * GPUs of the session differ. */
 void campaign_notify_session(const struct session *session, campaign_notify notify);
 
 /* Makes records, beyond and calibrations for the points of the plan; STATUS_MEMORY. */
 enum status campaign_make_records(struct campaign *campaign);
 
-/* STATUS_USAGE where an option about the window is given that is as strong as --iterations. */
+/* STATUS_USAGE where --iterations and an option about the window are given, unless the former is of
+ * the command line and overrides the latter in the job file. */
 enum status campaign_check_fixed(const struct options *options);
 
 /* STATUS_USAGE where --resume has no file, or --force no --resume. */
@@ -111,7 +112,7 @@ enum status campaign_make_turns(const struct campaign *campaign, unsigned round,
 
 /* -- before measuring, with an open session -- */
 
-/* Whether known limits apply, and there are points that they could be about. */
+/* Whether known limits apply, and the plan has points that they may rule out. */
 bool campaign_limits_matter(const struct campaign *campaign);
 
 /* Points beyond what is known to be allowed are not tried: gives them their records, which
@@ -208,13 +209,13 @@ bool campaign_was_given(const struct option_value *value);
  * point; those of the file not where the command line has an axis, which may leave some out. */
 void campaign_notify_unused(const struct campaign *campaign);
 
-/* The options of the command that the command line gave, except `but`, with what goes on with the
- * results file. */
+/* Writes the options of the command that the command line gave, except `but`, and --output FILE
+ * --resume where there is a results file. */
 void campaign_write_given(const struct campaign *campaign, enum option_command command,
                           enum option_id but, FILE *out);
 
 /* The command line that continues an interrupted campaign, which the caller frees. NULL: there is
- * no file to go on with, or no memory. */
+ * no file to continue, or no memory. */
 char *campaign_resume_words(const struct campaign *campaign, const char *name,
                             enum option_command command);
 

@@ -31,11 +31,11 @@ struct searching {
 };
 
 /*
- * A round of a point with whatever loop it has, number round of its measurement; the first one of a
- * point with a goal searches before, and notes its steps in the search. Returns and fills out as
- * round_run_on() does, and leaves the crew as it does. Where not even the lowest rate holds,
- * out->status is STATUS_INFEASIBLE; so it is where the rate to be beaten does not
- * (search->beat_units), which is tried first. STATUS_TIMEOUT: until_ns came before any rate held.
+ * Runs round number `round` of a point, in a closed or an open loop. The first round of a point
+ * with a goal searches its rate before, and notes its steps in the search. The result, *out and the
+ * crew are as after round_run_on(). out->status is STATUS_INFEASIBLE where not even the lowest rate
+ * holds, or where the rate to be beaten (search->beat_units), which is tried first, does not.
+ * STATUS_TIMEOUT: until_ns came before any rate held.
  */
 enum status saturation_run(const struct searching *searching, const struct turn *turn,
                            unsigned round, struct round_result *out);

@@ -39,9 +39,9 @@ enum status shard_from_options(const struct options *options, struct shard *out)
  * that can share workers stay in one shard, unless that would make it longer than that by more than
  * a twentieth. A shard may be left without a point of its own.
  *
- * Points for reference are of different layouts as far as possible, and have about 8 workers. One
- * with a given rate, which any GPU may serve, is none. Sets shard->reference to how many there are,
- * which may be fewer than wanted. STATUS_MEMORY is the only error.
+ * Points for reference are of different layouts as far as possible, and have about 8 workers. A
+ * point with a given rate, which any GPU may serve, is not taken. Sets shard->reference to how many
+ * there are, which may be fewer than wanted. STATUS_MEMORY is the only error.
  */
 enum status shard_deal(const struct plan *plan, const struct round_limits *limits, unsigned seed,
                        struct shard *shard, uint32_t *owner);

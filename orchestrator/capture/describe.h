@@ -34,7 +34,7 @@ struct capture_choice {
     uint64_t least_kernel_ns; /* what is shorter becomes as short a kernel as there is */
 };
 
-/* STATUS_NOT_FOUND: the iteration gives the GPU nothing. STATUS_USAGE: the name is none. */
+/* STATUS_NOT_FOUND: the iteration gives the GPU nothing. STATUS_USAGE: not a valid name. */
 enum status capture_describe(const struct captured_iteration *iteration,
                              const struct capture_choice *choice, struct captured_workload *out);
 

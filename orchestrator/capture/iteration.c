@@ -65,7 +65,7 @@ static struct captured_step step_of(const struct timeline_event *work, const cha
 }
 
 /* Whether a call returns when the GPU has done what it was given. A question is a wait only if
- * others came before it: memory allocators ask once, and go on with either answer. */
+ * others came before it: memory allocators ask once, and continue with either answer. */
 static bool is_wait(const struct taking *taking, const struct timeline_event *call)
 {
     const char *copy = strstr(call->name, "Memcpy");

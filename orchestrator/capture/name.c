@@ -5,8 +5,8 @@
 
 #include "common/paths.h"
 
-/* What runs a script, and its options of one letter behind which there is none: a text to run, or a
- * module. */
+/* Programs that run a script, and their options of one letter that a text to run or a module
+ * follows, and not a script. */
 static const struct interpreter {
     const char *name, *no_script;
 } interpreters[] = {
@@ -14,7 +14,7 @@ static const struct interpreter {
     {"node", "ep"},   {"perl", "eE"}, {"ruby", "e"},
 };
 
-/* Of a file's name, perhaps with its version: "python3.12". NULL: it is none. */
+/* By the name of its file, with or without a version: "python3.12". NULL: not an interpreter. */
 static const struct interpreter *find_interpreter(const char *name)
 {
     for (size_t i = 0; i < sizeof interpreters / sizeof *interpreters; i++) {

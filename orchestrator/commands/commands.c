@@ -281,7 +281,7 @@ static bool ends_in(const char *name, const char *suffix)
     return length > of_suffix && strcmp(name + length - of_suffix, suffix) == 0;
 }
 
-/* The command that takes such a file; NULL: it is none, nor an example. */
+/* The command that reads a file of that name; NULL: the name is of neither kind of file. */
 static const char *reader_of(const char *name)
 {
     char found[PATH_MAX];

@@ -34,8 +34,8 @@ struct emit_choice {
  * (results/best.h) of those that can be deployed, meet the limit and, in a file with rates that
  * were searched under a limit, are such a rate, if one of them is ok.
  *
- * STATUS_USAGE: there is none, or the one asked for has no measurement, cannot be deployed, or does
- * not meet the limit; or the rates were searched under several limits.
+ * STATUS_USAGE: there is no such point, or rules.point has no measurement, cannot be deployed, or
+ * does not meet the limit; or the rates were searched under several limits.
  */
 enum status emit_choose(const struct results *results, const char *path,
                         const struct emit_rules *rules, struct emit_choice *out);

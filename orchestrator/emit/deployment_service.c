@@ -64,7 +64,7 @@ void deployment_read_service(struct deployment *deployment)
         deployment->has_port |= placeholders_use(deployment->command[i], PLACEHOLDER_PORT);
 }
 
-/* The port in a URL, or what its scheme has. 0: it is none. *rest: what is behind it, the path. */
+/* The port in a URL, or that of its scheme; 0: not a URL. *rest: the path after it. */
 static unsigned port_of(const char *url, const char **rest)
 {
     const char *authority = strstr(url, "://");

@@ -202,8 +202,8 @@ static void group(struct explain_set *set, size_t index, size_t *leaders, size_t
     point->next = 0;
 }
 
-/* A point that is above the ceiling of its queues while it launches about as much as it can does
- * not launch in rows: that is none, then. */
+/* A point above the ceiling of its queues that launches about as much as it can does not launch in
+ * rows: then the queues are not a ceiling. */
 static void take_turns(struct explanation *point)
 {
     double queues_ips = point->ceilings.ips[CEILING_QUEUES];

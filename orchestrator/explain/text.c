@@ -165,7 +165,7 @@ static bool name_group(struct text *out, const struct table_settings *varying,
     return sizes > 1;
 }
 
-/* A ceiling that is none. Where threads take turns in their queues the reason has it. */
+/* A ceiling that the point passed. Where threads take turns in queues the reason names it. */
 static void append_passed(struct text *out, const struct explanation *point)
 {
     char number[32];

@@ -15,8 +15,8 @@
 /* Help about the commands of a page, HELP_MAIN or a family. */
 void help_print(FILE *out, const char *page);
 
-/* Help about one command. Of one with many options it has the usual ones in a line each and the
- * names of the others, so that it fits on a screen, unless all of it is wanted. */
+/* Help about one command. So that it fits on a screen, that of a command with many options has the
+ * usual ones in a line each and the names of the others, unless `all`. */
 void help_print_command(FILE *out, const struct command *command, bool all);
 
 /* Prints what the manual explains the word with, the probe of that name, and each option that it

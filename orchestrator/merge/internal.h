@@ -202,7 +202,7 @@ struct merge {
     bool fleet;
 
     json_t *differs;   /* an array of what is not the same in all sources */
-    json_t *same_node; /* an array of {host, uuid, nodes}: who stands for several of a fleet */
+    json_t *same_node; /* an array of {host, uuid, nodes}: a machine that counts as several nodes */
     char *duplicates;  /* points that two runs have without being asked to; NULL or "": none */
     json_t *missing;   /* an array of {points, why, ...} */
     size_t missing_count;

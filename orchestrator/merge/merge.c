@@ -10,8 +10,8 @@
 #include "orchestrator/console/report.h"
 #include "orchestrator/merge/internal.h"
 
-/* Better known before files of an hour's reading than after. A run that writes to what is to be
- * replaced would go on with a file that has no name any more: its lock keeps both apart. */
+/* Before the files are read, which may take an hour. A run that still writes to the file to be
+ * replaced would then write to one without a name: the file's lock keeps both apart. */
 static enum status claim_output(const char *output, bool force, struct results_writer *replaced)
 {
     if (!force)

@@ -39,7 +39,7 @@ static void print_sources(const struct merge *merge, const json_t *sources)
         printf(" and %zu more", count - NAMES_MOST);
 }
 
-/* The value that most have needs no list of who they are. */
+/* The value that most files have needs no list of them. */
 static void print_difference(const struct merge *merge, const json_t *difference)
 {
     const json_t *values = json_object_get(difference, "values");

@@ -11,8 +11,8 @@ struct workload_found {
     struct point found;
 };
 
-/* Checks what a program that is a server is asked for, and that there is nothing for one that is
- * not. STATUS_USAGE names the option. */
+/* Checks the options about requests: complete for a server, absent for any other program.
+ * STATUS_USAGE names the option. */
 enum status requests_check(const struct options *options, char *const *command,
                            const struct point_requests *requests);
 

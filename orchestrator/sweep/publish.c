@@ -68,8 +68,8 @@ enum status sweep_publish(struct campaign *campaign, int result)
         status = sweep_final_name(campaign, &name);
     if (status != STATUS_OK)
         return status;
-    /* The file keeps its lock until it has its name: a run that is queued again must not go on with
-     * it in between. */
+    /* The file keeps its lock until it has its name: a run that is queued again must not
+     * continue it in between. */
     status = atomic_file_publish(campaign_output(campaign), name);
     free(name);
     return status;

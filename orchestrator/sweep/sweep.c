@@ -399,7 +399,7 @@ static enum status prepare(struct sweep *sweep, const struct invocation *invocat
     sweep->keeps_all = strcmp(options_text(campaign->options, OPTION_FORMAT), "json") == 0;
     if (status == STATUS_OK)
         status = campaign_name_output(campaign);
-    /* A file to go on with is claimed only to write to it. */
+    /* A dry run does not take the lock of the file that it would continue. */
     bool only_looks = options_switch(campaign->options, OPTION_DRY_RUN) &&
                       options_switch(campaign->options, OPTION_RESUME);
     if (status == STATUS_OK && !options_switch(campaign->options, OPTION_LIST) && !only_looks)
