@@ -12,12 +12,11 @@
 
 #define PATH_BYTES 4096
 
-/* Is word in the comma-separated list? */
-static bool list_has(const char *list, const char *word)
+/* Whether a comma-separated list of controllers has that of CPU time. */
+static bool has_cpu(const char *list)
 {
-    size_t length = strlen(word);
     for (const char *item = list; item; item = strchr(item, ','), item = item ? item + 1 : NULL)
-        if (strncmp(item, word, length) == 0 && strchr(",\n", item[length]))
+        if (strncmp(item, "cpu", 3) == 0 && strchr(",\n", item[3]))
             return true;
     return false;
 }
@@ -117,7 +116,7 @@ static bool own_groups(const char *root, char v1[PATH_BYTES], char v2[PATH_BYTES
         const char *seen = strncmp(group, "/..", 3) == 0 ? "" : group;
         if (strcmp(line, "0") == 0 && !*controllers)
             snprintf(v2, PATH_BYTES, "%s", seen);
-        else if (list_has(controllers, "cpu"))
+        else if (has_cpu(controllers))
             snprintf(v1, PATH_BYTES, "%s", seen);
     }
     fclose(file);
@@ -142,7 +141,7 @@ double bind_cpu_quota_at(const char *root)
             sscanf(rest, " - %63s %*s %1023s", type, super) != 2)
             continue;
         bool is_v2 = strcmp(type, "cgroup2") == 0;
-        if (!is_v2 && (strcmp(type, "cgroup") != 0 || !list_has(super, "cpu")))
+        if (!is_v2 && (strcmp(type, "cgroup") != 0 || !has_cpu(super)))
             continue;
         if (snprintf(place, sizeof place, "%s%s", root, mount) < (int)sizeof place)
             quota = tighter(quota, tightest(place, below(is_v2 ? v2 : v1, top), is_v2));

@@ -261,6 +261,12 @@ static void print_uncalibrated(FILE *out, const struct explain_set *set)
     print_paragraph(out, paragraph);
 }
 
+static void print_left_out(FILE *out, size_t count, const char *which, const char *why)
+{
+    if (count > 0)
+        fprintf(out, "\n%zu point%s %s left out%s\n", count, count == 1 ? "" : "s", which, why);
+}
+
 void explain_print_text(FILE *out, json_t *header, const struct explain_set *set)
 {
     json_t *records = json_array();
@@ -278,20 +284,11 @@ void explain_print_text(FILE *out, json_t *header, const struct explain_set *set
             print_group(out, &varying, set, i);
     explain_gpus_print(out, set, print_paragraph);
     print_uncalibrated(out, set);
-    if (set->unmeasured > 0)
-        fprintf(out, "\n%zu point%s without a measurement left out\n", set->unmeasured,
-                set->unmeasured == 1 ? "" : "s");
-    if (set->open > 0)
-        fprintf(out,
-                "\n%zu point%s of an open loop left out: throughput is what was offered, and not "
-                "what a limit leaves\n",
-                set->open, set->open == 1 ? "" : "s");
-    if (set->apart > 0)
-        fprintf(out,
-                "\n%zu point%s with a context or a partition for each thread left out: what limits "
-                "them is not "
-                "known\n",
-                set->apart, set->apart == 1 ? "" : "s");
+    print_left_out(out, set->unmeasured, "without a measurement", "");
+    print_left_out(out, set->open, "of an open loop",
+                   ": throughput is what was offered, and not what a limit leaves");
+    print_left_out(out, set->apart, "with a context or a partition for each thread",
+                   ": what limits them is not known");
     if (set->foreign > 0)
         fprintf(out,
                 "\n%zu point%s of workloads without a calibration, such as '%s', left out: 'mpsweep "

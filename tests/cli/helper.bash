@@ -350,6 +350,21 @@ assert_whole() {
   jq -R -s "$WHOLE whole | empty" "$1" || fail "$1 is not whole:" "$(cat "$1")"
 }
 
+# struck_in_flight OPTIONS...: a sweep of two processes with 8 streams is interrupted, and another one
+# killed: each leaves a whole file, and no process.
+struck_in_flight() {
+  local signal
+  for signal in INT KILL; do
+    start "$MPSWEEP" sweep --device emulated --duration 60 --precision 0.01 --streams 8 -q -o $signal.jsonl "$@"
+    await $PATIENCE has_workers 2 || return 1
+    kill -$signal "$PID"
+    finish
+    [ "$STATUS" -eq "$([ $signal = INT ] && echo 130 || echo 137)" ] || fail "status $STATUS" || return 1
+    assert_whole $signal.jsonl || return 1
+    await $LEFTOVER_PATIENCE no_own_process || return 1
+  done
+}
+
 # assert_complete FILE COUNT STATUS: whole, each of COUNT points finished exactly once, and a footer.
 assert_complete() {
   jq -R -s --argjson count "$2" --argjson status "$3" "$WHOLE whole

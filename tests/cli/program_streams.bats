@@ -102,14 +102,5 @@ wrong_program() {
 }
 
 @test "interrupted and killed with iterations in flight: the file is whole, and nothing stays" {
-  local signal
-  for signal in INT KILL; do
-    start "$MPSWEEP" sweep --device emulated --duration 60 --precision 0.01 -l processes:2 --streams 8 \
-      -q -o $signal.jsonl -- "$POLLER" 200
-    await $PATIENCE has_workers 2
-    kill -$signal "$PID"
-    finish
-    assert_whole $signal.jsonl
-    await $LEFTOVER_PATIENCE no_own_process
-  done
+  struck_in_flight -l processes:2 -- "$POLLER" 200
 }

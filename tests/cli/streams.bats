@@ -135,16 +135,7 @@ a_workload() {
 }
 
 @test "interrupted and killed with iterations in flight: the file is whole, and nothing stays" {
-  local signal
-  for signal in INT KILL; do
-    start "$MPSWEEP" sweep --device emulated --kernels 5 --duration 60 --precision 0.01 -l processes+mps:2 --streams 8 -q \
-      -o $signal.jsonl
-    await $PATIENCE has_workers 2
-    kill -$signal "$PID"
-    finish
-    assert_whole $signal.jsonl
-    await $LEFTOVER_PATIENCE no_own_process
-  done
+  struck_in_flight --kernels 5 -l processes+mps:2
 }
 
 @test "numbers of streams that cannot be had" {

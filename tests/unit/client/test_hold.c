@@ -179,14 +179,21 @@ static void more_may_follow_until_the_last_assignment(void **state)
     mpsweep_close(worker);
 }
 
-static void a_dismissal_ends_what_is_held(void **state)
+/* The handle of the only worker, once its point has stopped and its iteration has ended. */
+static struct mpsweep *stopped(void)
 {
-    (void)state;
     assign_first(&closed_loop, 1);
     struct mpsweep *worker = mpsweep_open(0);
     assert_int_equal(mpsweep_begin(worker), 1);
     shm_stop(&shm, UINT64_MAX);
     assert_int_equal(mpsweep_end(worker), 1);
+    return worker;
+}
+
+static void a_dismissal_ends_what_is_held(void **state)
+{
+    (void)state;
+    struct mpsweep *worker = stopped();
     assert_int_equal(mpsweep_try_begin(worker), -1);
     shm_dismiss(&shm);
     assert_int_equal(mpsweep_stop_requested(worker), 1);
@@ -201,11 +208,7 @@ static void a_dismissal_ends_what_is_held(void **state)
 static void who_leaves_instead_is_done_and_not_held(void **state)
 {
     (void)state;
-    assign_first(&closed_loop, 1);
-    struct mpsweep *worker = mpsweep_open(0);
-    assert_int_equal(mpsweep_begin(worker), 1);
-    shm_stop(&shm, UINT64_MAX);
-    assert_int_equal(mpsweep_end(worker), 1);
+    struct mpsweep *worker = stopped();
     mpsweep_close(worker);
     assert_int_equal(state_of(0), SHM_STATE_DONE);
     assert_int_equal(atomic_load(&slot_of(0)->held), 0);
@@ -214,11 +217,7 @@ static void who_leaves_instead_is_done_and_not_held(void **state)
 static void what_is_wrong_is_not_held(void **state)
 {
     (void)state;
-    assign_first(&closed_loop, 1);
-    struct mpsweep *worker = mpsweep_open(0);
-    assert_int_equal(mpsweep_begin(worker), 1);
-    shm_stop(&shm, UINT64_MAX);
-    assert_int_equal(mpsweep_end(worker), 1);
+    struct mpsweep *worker = stopped();
     mpsweep_check(worker, 0, "the last one is wrong");
     assert_failed(0, "failed in thread 0: the last one is wrong");
     assert_int_equal(mpsweep_begin(worker), 0);
