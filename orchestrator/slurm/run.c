@@ -65,7 +65,7 @@ enum status slurm_run_load(const char *directory, struct slurm_run *out)
     struct slurm_run run = {0};
     char path[PATH_MAX];
     if (!realpath(directory, run.directory))
-        return status_set(STATUS_USAGE, "cannot look into '%s': %s", directory, strerror(errno));
+        return status_set(STATUS_USAGE, "cannot open '%s': %s", directory, strerror(errno));
     enum status status = slurm_run_path(&run, path, "run.json");
     if (status != STATUS_OK)
         return status;

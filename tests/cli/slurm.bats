@@ -168,7 +168,7 @@ a.job -N 2 --dir no/such/place     | cannot make a directory in 'no/such': No su
 a.job -N 2 --dir run{shard}        | must be UTF-8 without \{, \}
 a.job -N 2 --dir taken             | 'taken' exists: give another --dir
 a.job -N 2 --again taken           | --again DIR repeats what DIR was submitted with
---again none                       | cannot look into 'none': No such file
+--again none                       | cannot open 'none': No such file
 --again taken                      | 'taken' is not a run of 'mpsweep slurm submit'
 TABLE
 }
