@@ -24,7 +24,7 @@
 /* A thread whose iterations are known must wait in another way once this many of them have passed
  * without a wait (test_a_pause_behind_a_short_wait), and this time more. */
 #define QUIET_ITERATIONS 50
-#define QUIET_LEAST_NS (100 * NS_PER_MS)
+#define QUIET_LEAST_NS NS_PER_S
 /* A kind of call stands for a wait once there are this many (test_polls). */
 #define STANDS_FOR_WAIT 64
 /* A kind of call stands for a wait where it is this share of the polls or host functions, whichever

@@ -430,9 +430,25 @@ static void train_and_pause(unsigned number)
         now_ns += 2 * NS_PER_S;
 }
 
+/* Steps of an actor, each with a wait, and an update that needs none for 0.3 s. */
+static void act_and_update(unsigned number)
+{
+    take(CALL_COPY_IN, 1, 4096);
+    take(CALL_LAUNCH, 10, 0);
+    take(CALL_COPY_OUT, 1, 128);
+    take(CALL_WAIT, 1, 0);
+    if (number % 500 != 499)
+        return;
+    take(CALL_LAUNCH, 50000, 0);
+    take(CALL_COPY_OUT, 1, 4);
+    take(CALL_WAIT, 1, 0);
+}
+
 static void test_a_pause_behind_a_short_wait(void **state)
 {
     (void)state;
+    assert_string_equal(iteration_of(act_and_update),
+                        "1 wait, 10 launches, 1 copy in of 4096 bytes, 1 copy out of 128 bytes");
     assert_string_equal(iteration_of(train_and_pause),
                         "1 wait, 300 launches, 1 copy in of 4096 bytes, 1 copy out of 4 bytes");
     assert_string_equal(iteration_of(write_texts), "1 wait, 360 launches, 1 copy out of 8 bytes");
