@@ -34,8 +34,9 @@ bool marks_near(uint64_t a, uint64_t b, uint64_t slack)
 bool marks_alike(const struct mark *a, const struct mark *b)
 {
     bool few = a->bytes_out <= MARK_FEW_BYTES && b->bytes_out <= MARK_FEW_BYTES;
-    return (a->launches > 1 || a->kernel == b->kernel) && marks_near(a->launches, b->launches, 2) &&
-           marks_near(a->graphs, b->graphs, 0) && marks_near(a->copies_in, b->copies_in, 1) &&
+    return (a->launches > 1 || (a->graphs && b->graphs) || a->kernel == b->kernel) &&
+           marks_near(a->launches, b->launches, 2) && marks_near(a->graphs, b->graphs, 0) &&
+           marks_near(a->copies_in, b->copies_in, 1) &&
            (few || marks_near(a->copies_out, b->copies_out, 1)) &&
            marks_near(a->bytes_in, b->bytes_in, 64) && marks_near(a->bytes_out, b->bytes_out, 64);
 }

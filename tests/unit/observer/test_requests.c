@@ -531,6 +531,31 @@ static void test_lists_now_and_then(void **state)
     assert_int_equal(period_doubt(&period), TICK_SURE);
 }
 
+/* Scores of what is in a cache, or is copied in first, with kernels for that before a graph. */
+static void test_graphs_behind_kernels_or_none(void **state)
+{
+    uint32_t random = 5;
+    unsigned boundaries = 0, requests = 0;
+    (void)state;
+    for (int i = 0; i < 4000; i++) {
+        bool missed = draw(&random, 100) < 60;
+        requests += period.length > 0;
+        boundaries += wait_for_kernel(1, 9, 8000, 8, 1000000) == PERIOD_BOUNDARY;
+        now_ns += 1000000;
+        const struct mark scores = {.at_ns = now_ns,
+                                    .kernel = missed ? 2 : 0,
+                                    .launches = missed ? 2 : 0,
+                                    .graphs = 1,
+                                    .copies_in = missed,
+                                    .bytes_in = missed ? 20000 : 0,
+                                    .copies_out = 1,
+                                    .bytes_out = 300};
+        boundaries += period_add(&period, &scores, false) == PERIOD_BOUNDARY;
+    }
+    assert_true(requests > 1000);
+    assert_in_range(boundaries, requests, requests + 1);
+}
+
 /* A word has a position, and then the weights of each layer. */
 static void test_weights_of_layers(void **state)
 {
@@ -583,6 +608,7 @@ int main(void)
         cmocka_unit_test_setup(test_documents_of_a_question, set_up),
         cmocka_unit_test_setup(test_requests_of_several_models, set_up),
         cmocka_unit_test_setup(test_lists_now_and_then, set_up),
+        cmocka_unit_test_setup(test_graphs_behind_kernels_or_none, set_up),
         cmocka_unit_test_setup(test_weights_of_layers, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
