@@ -251,7 +251,8 @@ static bool has_more_work(const struct period *period, unsigned length, unsigned
         const struct mark *mark = period_mark(period, number);
         const struct mark *before = period_mark(period, number - length);
         if (mark->launches + mark->graphs > before->launches + before->graphs &&
-            mark->copies_out <= before->copies_out && marks_like(period, number, number - length))
+            mark->copies_out <= before->copies_out && mark->bytes_out <= before->bytes_out &&
+            marks_like(period, number, number - length))
             return true;
     }
     return false;

@@ -531,6 +531,22 @@ static void test_lists_now_and_then(void **state)
     assert_int_equal(period_doubt(&period), TICK_SURE);
 }
 
+/* The same where the host waits for the lists, and has energies at steps of their own. */
+static void test_lists_that_are_waited_for(void **state)
+{
+    unsigned boundaries = 0, steps = 0;
+    (void)state;
+    for (unsigned i = 0; i < 12000; i++) {
+        bool lists = i % 45 == 0, energies = i % 44 == 0;
+        steps += period.length > 0;
+        boundaries += lists && wait_for(4, 90000, 0, 100000) == PERIOD_BOUNDARY;
+        boundaries += wait_for(energies ? 6 : 4, lists ? 0 : 21748, energies ? 22388 : 21748,
+                               300000) == PERIOD_BOUNDARY;
+    }
+    assert_true(steps > 3000);
+    assert_in_range(boundaries, steps, steps + steps / 40);
+}
+
 /* Scores of what is in a cache, or is copied in first, with kernels for that before a graph. */
 static void test_graphs_behind_kernels_or_none(void **state)
 {
@@ -608,6 +624,7 @@ int main(void)
         cmocka_unit_test_setup(test_documents_of_a_question, set_up),
         cmocka_unit_test_setup(test_requests_of_several_models, set_up),
         cmocka_unit_test_setup(test_lists_now_and_then, set_up),
+        cmocka_unit_test_setup(test_lists_that_are_waited_for, set_up),
         cmocka_unit_test_setup(test_graphs_behind_kernels_or_none, set_up),
         cmocka_unit_test_setup(test_weights_of_layers, set_up),
     };
