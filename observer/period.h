@@ -72,6 +72,7 @@ struct varying {
     unsigned others;             /* other inputs so far */
     unsigned without;            /* marks since the last input of either kind */
     unsigned apart;              /* other inputs that are not one behind the other */
+    unsigned absent;             /* how often it began anew, since none of several came again */
     double between, squares;     /* the sum of those between, and of their squares */
 };
 

@@ -4,7 +4,8 @@
 #define VARYING_FEWEST 4
 /* An input begins a request with others where the number of others between two such varies by no
  * more than this share of how it would by chance, even if this many more had been as chance has
- * them (test_two_inputs_of_a_request, test_requests_of_several_models). */
+ * them (test_two_inputs_of_a_request, test_requests_of_several_models), and as many again for each
+ * time that it has not come for long (test_layers_of_any_work). */
 #define EVEN 0.4
 #define EVEN_DOUBTS 5
 /* One in this many may have others apart, as those of an evaluation are (test_evaluations). */
@@ -81,7 +82,8 @@ void varying_add(struct period *period, const struct mark *mark)
     add_largest(&period->varying[2], mark);
     for (unsigned i = 0; i < period->kernels; i++) {
         if (kernels[i].others > VARYING_OTHERS)
-            kernels[i] = (struct varying){.ending = kernels[i].ending};
+            kernels[i] = (struct varying){.ending = kernels[i].ending,
+                                          .absent = kernels[i].absent + (kernels[i].ends > 1)};
         add_varying(&kernels[i], mark);
         known |= kernels[i].ends > 0 && kernels[i].others == 0;
     }
@@ -123,7 +125,8 @@ static const struct varying *choose_inputs(const struct period *period, uint64_t
         if (!begins(some) || unevenness(some, 0) > EVEN)
             continue;
         may_begin |= some->ends > 2;
-        if (unevenness(some, EVEN_DOUBTS) <= EVEN && (!best || some->most > best->most))
+        if (unevenness(some, EVEN_DOUBTS * (1 + some->absent)) <= EVEN &&
+            (!best || some->most > best->most))
             best = some;
     }
     if (best || (may_begin && waits))

@@ -547,6 +547,27 @@ static void test_lists_that_are_waited_for(void **state)
     assert_in_range(boundaries, steps, steps + steps / 40);
 }
 
+/* A batch of words, and layers of any work each, for which the host takes a part: those with about
+ * as much work as each other come by chance. */
+static void test_layers_of_any_work(void **state)
+{
+    for (uint32_t seed = 1; seed <= 50; seed++) {
+        uint32_t random = seed;
+        unsigned boundaries = 0, requests = 0;
+        set_up(state);
+        for (int i = 0; i < 400; i++) {
+            requests += period.length > 0;
+            boundaries += wait_for_kernel(1, 15, 72, 208, 4000000) == PERIOD_BOUNDARY;
+            for (int layer = 1; layer <= 8; layer++)
+                boundaries +=
+                    wait_for_kernel(2, (layer < 8 ? 15 : 4) + 3 * (2 + draw(&random, 7)), 208,
+                                    layer < 8 ? 208 : 72, 4000000) == PERIOD_BOUNDARY;
+        }
+        assert_true(requests > 100);
+        assert_in_range(boundaries, requests * 9 / 10, requests + 1);
+    }
+}
+
 /* Scores of what is in a cache, or is copied in first, with kernels for that before a graph. */
 static void test_graphs_behind_kernels_or_none(void **state)
 {
@@ -625,6 +646,7 @@ int main(void)
         cmocka_unit_test_setup(test_requests_of_several_models, set_up),
         cmocka_unit_test_setup(test_lists_now_and_then, set_up),
         cmocka_unit_test_setup(test_lists_that_are_waited_for, set_up),
+        cmocka_unit_test_setup(test_layers_of_any_work, set_up),
         cmocka_unit_test_setup(test_graphs_behind_kernels_or_none, set_up),
         cmocka_unit_test_setup(test_weights_of_layers, set_up),
     };
