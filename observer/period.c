@@ -137,21 +137,31 @@ static bool has_answer(const struct mark *mark)
     return mark->bytes_out > MARK_FEW_BYTES;
 }
 
-/* Whether more than one input in as many marks as show something begins other work than most. */
+/* Whether more than one input in as many marks as show something begins other work than most, or
+ * larger ones now and then have most of the bytes, as prompts among words have. */
 static bool has_kinds(const struct period *period)
 {
-    const struct mark *last = NULL;
-    unsigned inputs = 0, changes = 0;
+    bool few = period->kind == PERIOD_INPUTS && period->ending.least <= MARK_FEW_BYTES;
+    uint64_t least = few ? period->ending.least : MARK_FEW_BYTES + 1;
+    const struct mark *later = NULL;
+    unsigned inputs = 0, changes = 0, larger = 0;
+    uint64_t larger_bytes = 0, bytes = 0;
     for (unsigned i = 1; i <= marks_remembered(period); i++) {
         const struct mark *mark = period_mark(period, period->count - i);
-        if (!has_input(mark))
+        if (!marks_have_input(mark, least))
             continue;
         inputs++;
-        changes += last && (mark->kernel != last->kernel || mark->graphs != last->graphs ||
-                            !marks_near(mark->launches, last->launches, 2));
-        last = mark;
+        bytes += mark->bytes_in;
+        if (later && later->bytes_in > 2 * mark->bytes_in) {
+            larger++;
+            larger_bytes += later->bytes_in;
+        }
+        changes += later && (mark->kernel != later->kernel || mark->graphs != later->graphs ||
+                             !marks_near(mark->launches, later->launches, 2));
+        later = mark;
     }
-    return PERIOD_EVIDENCE * changes > 2 * inputs;
+    return PERIOD_EVIDENCE * changes > 2 * inputs ||
+           (period->kind == PERIOD_SAME && larger > 1 && 2 * larger_bytes > bytes);
 }
 
 enum tick_doubt period_doubt(const struct period *period)

@@ -568,6 +568,22 @@ static void test_layers_of_any_work(void **state)
     }
 }
 
+/* Levels of a search, each with its number in and a flag out, and then the distances: each wait is
+ * one, but may be none. */
+static void test_levels_of_a_search(void **state)
+{
+    uint32_t random = 5;
+    (void)state;
+    for (int i = 0; i < 2000; i++) {
+        wait_for_kernel(1, 6, 4, 4, 500000);
+        for (uint32_t level = 0, levels = 8 + draw(&random, 16); level < levels; level++)
+            wait_for_kernel(2, 4, 4, 4, 500000);
+        wait_for_kernel(2, 4, 4, 200000, 500000);
+    }
+    assert_true(period.length > 0);
+    assert_int_equal(period_doubt(&period), TICK_KINDS);
+}
+
 /* Scores of what is in a cache, or is copied in first, with kernels for that before a graph. */
 static void test_graphs_behind_kernels_or_none(void **state)
 {
@@ -591,6 +607,20 @@ static void test_graphs_behind_kernels_or_none(void **state)
     }
     assert_true(requests > 1000);
     assert_in_range(boundaries, requests, requests + 1);
+}
+
+/* Words of which each has larger inputs, too: those behind a prompt are like each other. */
+static void test_prompts_with_most_of_the_bytes(void **state)
+{
+    uint32_t random = 5;
+    (void)state;
+    for (int i = 0; i < 300; i++) {
+        wait_for(80, 100000, 8, 1000000);
+        for (uint32_t word = 0, words = 40 + draw(&random, 80); word < words; word++)
+            wait_for(75, 112, 84, 1000000);
+    }
+    assert_true(period.length > 0);
+    assert_int_equal(period_doubt(&period), TICK_KINDS);
 }
 
 /* A word has a position, and then the weights of each layer. */
@@ -647,7 +677,9 @@ int main(void)
         cmocka_unit_test_setup(test_lists_now_and_then, set_up),
         cmocka_unit_test_setup(test_lists_that_are_waited_for, set_up),
         cmocka_unit_test_setup(test_layers_of_any_work, set_up),
+        cmocka_unit_test_setup(test_levels_of_a_search, set_up),
         cmocka_unit_test_setup(test_graphs_behind_kernels_or_none, set_up),
+        cmocka_unit_test_setup(test_prompts_with_most_of_the_bytes, set_up),
         cmocka_unit_test_setup(test_weights_of_layers, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
