@@ -94,7 +94,8 @@ bool varying_find_without_input(struct period *period, uint64_t now_ns);
 bool varying_find_inner(struct period *period, unsigned length);
 
 /* Reports whether larger inputs still come, with other marks than those of what seems to be the
- * period: it is a step of requests of any length. */
+ * period, or beside marks that have none, if each seems to be one: it is a step of requests of any
+ * length. */
 bool varying_has_requests(const struct period *period, unsigned length);
 
 /* Whether a mark ends an iteration that varies. */

@@ -308,7 +308,8 @@ bool varying_has_requests(const struct period *period, unsigned length)
     }
     uint64_t since_ns = period_mark(period, period->count - 1)->at_ns - last_ns;
     bool come = inputs > 1 && since_ns * (inputs - 1) <= STILL_COME * (last_ns - first_ns);
-    return come && alike < PERIOD_STILL_ALIKE * inputs;
+    return come && (alike < PERIOD_STILL_ALIKE * inputs ||
+                    (length == 1 && inputs < PERIOD_STILL_ALIKE * marks));
 }
 
 enum period_state varying_go_on(struct period *period, const struct mark *mark)

@@ -623,6 +623,24 @@ static void test_prompts_with_most_of_the_bytes(void **state)
     assert_int_equal(period_doubt(&period), TICK_KINDS);
 }
 
+/* Chunks of a sound, one behind the other, and words without an input at the end of a sentence. */
+static void test_words_behind_many_inputs(void **state)
+{
+    uint32_t random = 5;
+    unsigned boundaries = 0, chunks = 0;
+    (void)state;
+    for (int i = 0; i < 600; i++) {
+        for (uint32_t chunk = 0, most = 20 + draw(&random, 20); chunk < most; chunk++) {
+            chunks += period.length > 0;
+            boundaries += wait_for(13, 10000, 4, 1000000) == PERIOD_BOUNDARY;
+        }
+        for (uint32_t word = 0, words = 6 + draw(&random, 8); word < words; word++)
+            boundaries += wait_for(12, 0, 8, 1000000) == PERIOD_BOUNDARY;
+    }
+    assert_true(chunks > 3000);
+    assert_in_range(boundaries, chunks - 1, chunks + 1);
+}
+
 /* A word has a position, and then the weights of each layer. */
 static void test_weights_of_layers(void **state)
 {
@@ -680,6 +698,7 @@ int main(void)
         cmocka_unit_test_setup(test_levels_of_a_search, set_up),
         cmocka_unit_test_setup(test_graphs_behind_kernels_or_none, set_up),
         cmocka_unit_test_setup(test_prompts_with_most_of_the_bytes, set_up),
+        cmocka_unit_test_setup(test_words_behind_many_inputs, set_up),
         cmocka_unit_test_setup(test_weights_of_layers, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
