@@ -81,7 +81,7 @@ enum period_kind {
     PERIOD_SAME,   /* as many marks as before, alike in all that they have */
     PERIOD_STAGES, /* the same, with inputs and results of any size */
     PERIOD_INPUTS, /* an input as `ending` has it; iterations vary, and `length` is the mean */
-    PERIOD_EACH,   /* each mark: all do, or there are no inputs that could end others */
+    PERIOD_EACH,   /* each mark, or that with `ending.kernel`: there are no inputs that could */
 };
 
 struct period {
@@ -89,7 +89,7 @@ struct period {
     uint64_t count;                  /* of marks */
     unsigned length;                 /* marks in an iteration; 0: unknown */
     enum period_kind kind;
-    struct ending ending; /* PERIOD_INPUTS */
+    struct ending ending; /* PERIOD_INPUTS; its kernel of PERIOD_EACH, too */
     unsigned smaller;     /* inputs since then that would have ended others */
     /* Any input ends one, one of more than a few numbers, one of the largest, or one whose work
      * begins with the same kernel. */

@@ -21,6 +21,9 @@
  * for a request as it takes (test_steps_without_input). */
 #define WITHOUT_INPUT_NS (8 * NS_PER_S)
 #define WITHOUT_INPUT_ALIKE 3
+/* There, a round of a solver has up to this many waits, one behind each kernel of its own
+ * (test_rounds_of_any_number). */
+#define ROUND_WAITS 3
 /* Of iterations of the same work one in this many is like the one before it, at least. Beside them
  * there may be up to this share of the launches, and in each period a few numbers copied out
  * (test_a_report_now_and_then, test_parts_of_a_request). */
@@ -170,6 +173,25 @@ bool varying_find(struct period *period, uint64_t for_ns)
     return find_varying(period, choose_inputs(period, for_ns), for_ns);
 }
 
+/* A kernel that begins many of the last marks, but never two behind each other: that of a round
+ * which has several waits. *times is how often it does; 0: there is none. */
+static uint64_t find_round(const struct period *period, unsigned marks, unsigned *times)
+{
+    for (unsigned back = 1; back <= ROUND_WAITS; back++) {
+        uint64_t kernel = period_mark(period, period->count - back)->kernel, last = 0;
+        unsigned twice = *times = 0;
+        for (unsigned i = 1; i <= marks; i++) {
+            uint64_t other = period_mark(period, period->count - i)->kernel;
+            *times += other == kernel;
+            twice += other == kernel && last == kernel;
+            last = other;
+        }
+        if (kernel && !twice && ROUND_WAITS * *times >= marks)
+            return kernel;
+    }
+    return 0;
+}
+
 bool varying_find_without_input(struct period *period, uint64_t now_ns)
 {
     const struct varying *any = &period->varying[0];
@@ -183,8 +205,10 @@ bool varying_find_without_input(struct period *period, uint64_t now_ns)
     if (WITHOUT_INPUT_ALIKE * alike < 1 ||
         (for_ns < WITHOUT_INPUT_NS && !marks_are_known(period, &mean, 1)))
         return false;
+    unsigned times = 0;
     period->kind = PERIOD_EACH;
-    period->length = 1;
+    period->ending.kernel = find_round(period, known, &times);
+    period->length = period->ending.kernel ? marks_mean_count(known, times) : 1;
     return true;
 }
 
@@ -318,9 +342,13 @@ enum period_state varying_go_on(struct period *period, const struct mark *mark)
         period->smaller = 0;
         return PERIOD_BOUNDARY;
     }
+    bool ends = period->kind == PERIOD_EACH &&
+                (!period->ending.kernel || mark->kernel == period->ending.kernel);
     period->smaller += marks_have_input(mark, MARK_FEW_BYTES + 1);
-    if (period->smaller <= VARYING_OTHERS)
-        return period->kind == PERIOD_EACH ? PERIOD_BOUNDARY : PERIOD_WITHIN;
+    period->unlike = ends ? 0 : period->unlike + 1;
+    if (period->smaller <= VARYING_OTHERS &&
+        (period->kind == PERIOD_INPUTS || period->unlike <= VARYING_OTHERS))
+        return ends ? PERIOD_BOUNDARY : PERIOD_WITHIN;
     period_begin(period, period->known_calls);
     return PERIOD_LOST;
 }

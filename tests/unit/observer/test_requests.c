@@ -641,6 +641,30 @@ static void test_words_behind_many_inputs(void **state)
     assert_in_range(boundaries, chunks - 1, chunks + 1);
 }
 
+/* Rounds of a solver with two waits for as much work each, until they are over: the kernels show
+ * which is which. */
+static void test_rounds_of_any_number(void **state)
+{
+    uint32_t random = 5;
+    unsigned boundaries = 0, rounds = 0;
+    (void)state;
+    for (int i = 0; i < 8000; i++) {
+        boundaries += wait_for_kernel(1, 30, 0, 8, 400000) == PERIOD_BOUNDARY;
+        for (uint32_t round = 0, all = 2 + draw(&random, 4); round < all; round++) {
+            rounds += period.length > 0;
+            boundaries += wait_for_kernel(2, 8, 0, 8, 400000) == PERIOD_BOUNDARY;
+            boundaries += wait_for_kernel(3, 8, 0, 8, 400000) == PERIOD_BOUNDARY;
+        }
+    }
+    assert_true(rounds > 3000);
+    assert_in_range(boundaries, rounds - 1, rounds + 1);
+    assert_int_equal(period.length, 2);
+    /* None come any more. */
+    for (int i = 0; i < 40 && period.length; i++)
+        wait_for_kernel(4, 8, 0, 8, 400000);
+    assert_int_equal(period.length, 0);
+}
+
 /* A word has a position, and then the weights of each layer. */
 static void test_weights_of_layers(void **state)
 {
@@ -699,6 +723,7 @@ int main(void)
         cmocka_unit_test_setup(test_graphs_behind_kernels_or_none, set_up),
         cmocka_unit_test_setup(test_prompts_with_most_of_the_bytes, set_up),
         cmocka_unit_test_setup(test_words_behind_many_inputs, set_up),
+        cmocka_unit_test_setup(test_rounds_of_any_number, set_up),
         cmocka_unit_test_setup(test_weights_of_layers, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
