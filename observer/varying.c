@@ -202,7 +202,7 @@ bool varying_find_without_input(struct period *period, uint64_t now_ns)
         return false;
     const struct mark mean = marks_mean_remembered(period, 1);
     double alike = 1 - (double)marks_changes(period, known - 1) / (known - 1);
-    if (WITHOUT_INPUT_ALIKE * alike < 1 ||
+    if ((WITHOUT_INPUT_ALIKE * alike < 1 && for_ns < PERIOD_VARYING_LATE_NS) ||
         (for_ns < WITHOUT_INPUT_NS && !marks_are_known(period, &mean, 1)))
         return false;
     unsigned times = 0;

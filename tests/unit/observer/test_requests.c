@@ -665,6 +665,18 @@ static void test_rounds_of_any_number(void **state)
     assert_int_equal(period.length, 0);
 }
 
+/* Waits for work of any size, without an input: each is one in the end, but may be none. */
+static void test_any_work_without_input(void **state)
+{
+    uint32_t random = 5;
+    unsigned boundaries = 0;
+    (void)state;
+    for (int i = 0; i < 2400; i++)
+        boundaries += wait_for(1 + draw(&random, 1000), 0, 8, 20000000) == PERIOD_BOUNDARY;
+    assert_true(boundaries > 500);
+    assert_int_equal(period_doubt(&period), TICK_WAITS);
+}
+
 /* A word has a position, and then the weights of each layer. */
 static void test_weights_of_layers(void **state)
 {
@@ -724,6 +736,7 @@ int main(void)
         cmocka_unit_test_setup(test_prompts_with_most_of_the_bytes, set_up),
         cmocka_unit_test_setup(test_words_behind_many_inputs, set_up),
         cmocka_unit_test_setup(test_rounds_of_any_number, set_up),
+        cmocka_unit_test_setup(test_any_work_without_input, set_up),
         cmocka_unit_test_setup(test_weights_of_layers, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
