@@ -317,7 +317,7 @@ bool varying_find_inner(struct period *period, unsigned length)
 
 bool varying_has_requests(const struct period *period, unsigned length)
 {
-    unsigned marks = marks_remembered(period) - length, inputs = 0, alike = 0;
+    unsigned marks = marks_remembered(period) - length, inputs = 0, alike = 0, since = 0;
     uint64_t first_ns = 0, last_ns = 0;
     /* The first mark may have all that a program loads. */
     for (unsigned i = 1; i <= marks && i < period->count; i++) {
@@ -325,6 +325,7 @@ bool varying_has_requests(const struct period *period, unsigned length)
         if (!marks_have_input(mark, MARK_FEW_BYTES + 1))
             continue;
         inputs++;
+        since = i;
         alike +=
             marks_have_input(period_mark(period, period->count - i - length), MARK_FEW_BYTES + 1);
         first_ns = mark->at_ns;
@@ -333,7 +334,7 @@ bool varying_has_requests(const struct period *period, unsigned length)
     uint64_t since_ns = period_mark(period, period->count - 1)->at_ns - last_ns;
     bool come = inputs > 1 && since_ns * (inputs - 1) <= STILL_COME * (last_ns - first_ns);
     return come && (alike < PERIOD_STILL_ALIKE * inputs ||
-                    (length == 1 && inputs < PERIOD_STILL_ALIKE * marks));
+                    (length == 1 && inputs < PERIOD_STILL_ALIKE * since));
 }
 
 enum period_state varying_go_on(struct period *period, const struct mark *mark)
