@@ -47,8 +47,10 @@ COPIES="1 copy in of 65536 bytes, 1 copy out of 65536 bytes"
     absent "$left" out
   }
   tuned -- "$UNAWARE"
-  points 'any(.processes == 2) and all(.threads == 1)' r.jsonl
-  grep -q "$left" out
+  points '(map(.processes == 2) | index(true)) as $first | $first != null
+    and (.[:$first] | all(.threads == 1))' r.jsonl
+  # With time to spare it came to them.
+  points 'any(.threads > 1)' r.jsonl >/dev/null || grep -q "$left" out
   names_threads --max-threads 2 -- "$UNAWARE"
   printf '#!/bin/sh\nexec "%s" --threads "$MPSWEEP_THREADS"\n' "$UNAWARE" >serve.sh
   names_threads -- sh serve.sh
