@@ -23,6 +23,10 @@
 /* What was not measured does so much more with TUNE_BETTER_CHANCE: the search is not finished. */
 #define MUCH_BETTER 0.05
 
+/* The likeliest of many layouts owes that to luck, too: what is believed of it comes true as often
+ * as this power of it (docs/tuning.md). */
+#define OVERRATED 2.0
+
 /* Where the upper end of a percentile is not known it is unlikely to be beyond this multiple of it.
  */
 #define UNKNOWN_END 2.0
@@ -450,8 +454,9 @@ static bool has_doubt(const struct tune_search *search, size_t winner, const siz
 
 static void look_ahead(struct tune_search *search, bool doubt, struct tune_judgement *out)
 {
-    double seconds;
-    tune_look_ahead(search, MUCH_BETTER, &out->better_chance, &seconds);
+    double seconds, believed;
+    tune_look_ahead(search, MUCH_BETTER, &believed, &seconds);
+    out->better_chance = pow(believed, OVERRATED);
     bool cut = search->cut && out->rounds == 0;
     if (out->better_chance <= TUNE_BETTER_CHANCE && !cut && !doubt)
         return;

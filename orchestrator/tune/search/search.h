@@ -221,7 +221,7 @@ enum tune_reason {
 const char *tune_reason_name(enum tune_reason reason);
 
 /* The chance of something much better from which on a search is not finished. */
-#define TUNE_BETTER_CHANCE 0.25
+#define TUNE_BETTER_CHANCE 0.06
 
 #define TUNE_FINALISTS 4
 #define TUNE_EQUAL_MOST 64
