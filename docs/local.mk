@@ -4,7 +4,7 @@ dist_docpages_DATA = \
     docs/ARCHITECTURE.md docs/binding.md docs/building.md docs/compare.md docs/deploying.md \
     docs/emulated.md docs/evaluation.md docs/explain.md \
     docs/index.md docs/limits.md docs/many-gpus.md docs/measuring.md docs/mps.md docs/open-loop.md docs/probes.md docs/question-b.md docs/reliability.md docs/reports.md docs/results-format.md docs/scale.md docs/slurm.md \
-    docs/inference-servers.md docs/servers.md docs/statistics.md docs/telemetry.md docs/tracing.md docs/tuning.md docs/tuning-your-service.md docs/understanding.md docs/workloads.md
+    docs/inference-servers.md docs/search.md docs/servers.md docs/statistics.md docs/telemetry.md docs/tracing.md docs/tuning.md docs/tuning-your-service.md docs/understanding.md docs/workloads.md
 
 dist_man3_MANS = docs/mpsweep_workload.3
 dist_man5_MANS = docs/mpsweep-workload.5

@@ -24,7 +24,7 @@
 #define MUCH_BETTER 0.05
 
 /* The likeliest of many layouts owes that to luck, too: what is believed of it comes true as often
- * as this power of it (docs/tuning.md). */
+ * as this power of it (docs/search.md). */
 #define OVERRATED 2.0
 
 /* Where the upper end of a percentile is not known it is unlikely to be beyond this multiple of it.

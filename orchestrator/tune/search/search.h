@@ -6,7 +6,7 @@
  * Order of calls: tune_search_new(), then tune_search_hold(), tune_search_next() and
  * tune_search_note() or tune_search_note_round() for each point of the batch, until a batch is
  * empty; at any time tune_search_judge(). A point of a batch need not be measured: one for which no
- * time was left is not noted. docs/tuning.md describes the method.
+ * time was left is not noted. docs/search.md describes the method.
  */
 #pragma once
 
@@ -145,7 +145,7 @@ struct tune_batch {
 
 /* From this budget on a calibration, which takes 9 to 15 s, leaves enough time. With 30 s it pays
  * on simulated machines and on an H100; with a limit on the latency the search needs it most
- * (docs/tuning.md). */
+ * (docs/search.md). */
 #define TUNE_CALIBRATION_LEAST_S 25.0
 
 /* Windows of a rate that is searched for are as long as it takes to offer enough, but not longer

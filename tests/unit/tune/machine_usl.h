@@ -6,7 +6,7 @@
  * memory, nodes, sleep, spinning, slices of time.
  *
  * They are for judging: these machines may not be adapted to what the search reaches here, and what
- * the search was adapted to stands in docs/tuning.md, with the numbers of the machines.
+ * the search was adapted to stands in docs/search.md, with the numbers of the machines.
  */
 #pragma once
 
