@@ -51,6 +51,7 @@ static const struct {
     {"other_clients", NUMBER},
     {"sms", NUMBER},
     {"ready_s", NUMBER},
+    {"ready_cpu_s", NUMBER},
     {"idle_processes", NUMBER},
     {"sm_partition", NUMBER | ARRAY},
     {"active_thread_percentage", NUMBER | ARRAY},

@@ -70,11 +70,13 @@ runs() {
   "$MPSWEEP" --version | grep -qF 'libcurl' || skip "built without libcurl"
   echo '{"x": [1, 2]}' >request.json
   blocks servers.md
-  [ "$BLOCKS" = 2 ]
+  [ "$BLOCKS" = 3 ]
   runs 1 0 's/:1,2,4 /:1,2 /; s/ 1,4,16 / 1,4 /; s/mps:2,4/mps:2/'
   points 'length == 6 and all(.throughput_ips > 0 and .error == null)' served.jsonl
   runs 2 0 's/:1,2,4 /:1,2 /; s/ 1,4,16 / 1,4 /'
   points 'length == 4 and all(.throughput_ips > 0 and .error == null)' plain.jsonl
+  runs 3 0 's/:1,2,4 /:1,2 /; s/ 1,4,16 / 1,4 /'
+  points 'length == 4 and all(.throughput_ips > 0 and .error == null)' mixed.jsonl
 }
 
 @test "measuring layouts" {
