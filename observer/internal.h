@@ -8,7 +8,8 @@
 #include "observer/period.h"
 
 /* No measurement gives the constants of these files: they were chosen by hand. Where a test covers
- * one, its comment names it, of test_period.c or test_requests.c in tests/unit/observer. */
+ * one, its comment names it, of test_period.c, test_requests.c or test_steps.c in
+ * tests/unit/observer. */
 
 /* A period must show in this many iterations (test_every_mark). */
 #define PERIOD_REPEATS 3

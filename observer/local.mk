@@ -18,11 +18,13 @@ mpsweep_observer_so_LDADD =
 
 unit_tests += \
     tests/unit/observer/test_period tests/unit/observer/test_requests \
-    tests/unit/observer/test_tick tests/unit/observer/test_watcher
+    tests/unit/observer/test_steps tests/unit/observer/test_tick tests/unit/observer/test_watcher
 tests_unit_observer_test_period_SOURCES = \
     tests/unit/observer/test_period.c tests/unit/observer/marks.h $(period_sources)
 tests_unit_observer_test_requests_SOURCES = \
     tests/unit/observer/test_requests.c tests/unit/observer/marks.h $(period_sources)
+tests_unit_observer_test_steps_SOURCES = \
+    tests/unit/observer/test_steps.c tests/unit/observer/marks.h $(period_sources)
 tests_unit_observer_test_tick_SOURCES = tests/unit/observer/test_tick.c wire/tick.c
 tests_unit_observer_test_watcher_SOURCES = \
     tests/unit/observer/test_watcher.c tests/unit/observer/client.h observer/inputs.c \

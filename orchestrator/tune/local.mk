@@ -7,8 +7,7 @@ orchestrator_tune_libtune_a_SOURCES = \
     orchestrator/tune/report.c orchestrator/tune/report_none.c orchestrator/tune/report_table.c \
     orchestrator/tune/sections.c orchestrator/tune/sections.h orchestrator/tune/space.c \
     orchestrator/tune/space.h orchestrator/tune/threads.c orchestrator/tune/tune.c \
-    orchestrator/tune/tune.h \
-    orchestrator/tune/words.c \
+    orchestrator/tune/tune.h orchestrator/tune/words.c \
     orchestrator/tune/search/belief.c orchestrator/tune/search/choose.c \
     orchestrator/tune/search/costs.c orchestrator/tune/search/costs.h \
     orchestrator/tune/search/eligible.c orchestrator/tune/search/finals.c \

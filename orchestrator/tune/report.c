@@ -446,7 +446,7 @@ static void print_without_threads(const struct tune *tune)
         any |= several;
         tried |= several && tune->campaign.records[i];
     }
-    if (tune->rules.ignores_threads && any && !tried)
+    if (tune->rules.may_ignore_threads && any && !tried)
         puts("layouts of several threads come last: neither the command nor the files that it runs "
              "name MPSWEEP_THREADS; --max-threads N has them tried as others are");
 }

@@ -1,5 +1,4 @@
 /* Whether a program is likely to have as many threads as a layout asks for. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 

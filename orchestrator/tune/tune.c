@@ -214,7 +214,7 @@ static enum status make_search(struct tune *tune)
     tune->rules.server = any && point_is_server(any);
     tune->rules.names_processes = any && point_uses_placeholder(any, PLACEHOLDER_PROCESSES);
     tune->rules.names_threads = any && point_uses_placeholder(any, PLACEHOLDER_THREADS);
-    tune->rules.ignores_threads =
+    tune->rules.may_ignore_threads =
         tune->rules.program && !tune->rules.server && !tune_heeds_threads(tune, any);
     tune->rules.fresh = options_switch(tune->campaign.options, OPTION_NO_REUSE);
     tune->rules.latency = tune->objective == TUNE_P99;

@@ -69,7 +69,7 @@ static double chance_to_fit(const struct tune_search *search, size_t point)
                   !mps_queues_fit(one->processes, one->connections, MPS_QUEUES_USUAL) &&
                   !tune_has_room(search, one);
     double chance = beyond ? CHANCE_BEYOND : 1.0;
-    if (search->rules.ignores_threads && tune_has_new_threads(search, point))
+    if (search->rules.may_ignore_threads && tune_has_new_threads(search, point))
         chance *= CHANCE_OF_THREADS;
     if (search->rules.max_p99_us > 0.0)
         chance *= chance_below(&search->beliefs[TUNE_P99], point, search->rules.max_p99_us);

@@ -75,7 +75,8 @@ struct tune_rules {
     bool fresh;   /* no processes serve two points */
     /* Its command has their number: a start serves no other one. */
     bool names_processes, names_threads;
-    bool ignores_threads; /* nothing shows that it has as many as it is to have: it may have one */
+    bool may_ignore_threads; /* nothing shows that it has as many as it is to have: it may have one
+                              */
 };
 
 /* What a measurement costs beside its window, in seconds; the caller keeps it up to date. */
@@ -88,7 +89,7 @@ struct tune_costs {
     /* But at least as long as CPUs load a program, for each process with one thread, and for each
      * further thread of it. */
     double load_s, load_thread_s;
-    double stream_s;  /* of a thread's streams each, on new processes and on others: its graph */
+    double stream_s; /* of a thread's streams each, on new processes and on others: its graph */
 };
 
 /* Of these the least that processes of a program take to start. threads: of each process. */

@@ -179,7 +179,7 @@ bool tune_may_start(const struct tune_search *search, size_t point)
     if (!search->rules.program)
         return true;
     bool dear = are_starts_dear(search);
-    bool later = ((dear || search->rules.ignores_threads) && may_lack_threads(search, point)) ||
+    bool later = ((dear || search->rules.may_ignore_threads) && may_lack_threads(search, point)) ||
                  (dear && has_other_share_or_binding(search, point));
     return !later && !outgrows(search, point);
 }

@@ -207,7 +207,7 @@ enum status tune_trial_run(const struct tune_truth *truth, const struct tune_spa
         .rounds_most = 8,
         .final_grows = true,
         .program = space->job.command != NULL,
-        .ignores_threads = truth->ignores_threads,
+        .may_ignore_threads = truth->may_ignore_threads,
         .trusted = trial->trusted,
     };
     struct tune_rules rules = base;

@@ -23,7 +23,7 @@ struct tune_truth {
     const struct tune_family *family;
     unsigned cpus;
     struct tune_costs costs;
-    bool ignores_threads; /* as in struct tune_rules */
+    bool may_ignore_threads; /* as in struct tune_rules */
     double calibration_s;
     unsigned
         kernels; /* of an iteration, and what it copies each way; 0: those of the default job */

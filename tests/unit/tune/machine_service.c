@@ -46,7 +46,7 @@ static void service_make(unsigned seed, unsigned workload, struct tune_truth *ou
     /* What a program or its command shows of its threads is mostly true. */
     bool ignores = chance_happens(&random, service.threads_most == 1 ? 0.8 : 0.1);
     *out = (struct tune_truth){
-        .cpus = count, .costs = costs, .ignores_threads = ignores, .service = service};
+        .cpus = count, .costs = costs, .may_ignore_threads = ignores, .service = service};
 }
 
 static double service_ips(const struct tune_truth *machine, const struct point *point)

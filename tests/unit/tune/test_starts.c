@@ -51,7 +51,7 @@ static void test_threads_that_nothing_shows(void **state)
     rules.budget_s = 60.0;
     for (int ignores = 0; ignores < 2; ignores++) {
         struct tune_batch batch;
-        rules.ignores_threads = ignores;
+        rules.may_ignore_threads = ignores;
         rig_make_space();
         rig_begin(&rules);
         tune_search_next(rig.search, 60.0, &costs, &batch);
