@@ -108,9 +108,12 @@ dist_results_DATA = \
     docs/results/h200-tune-300s-cufft.jsonl docs/results/h200-tune-300s-detect.jsonl \
     docs/results/h200-tune-45s-p99-guided-again.jsonl \
     docs/results/h200-tune-45s-p99-guided.jsonl \
+    docs/results/h200-tune-60s-cupy-before.jsonl \
+    docs/results/h200-tune-60s-generate-before.jsonl \
     docs/results/h200-tune-60s-guided-1.jsonl \
     docs/results/h200-tune-60s-guided-2.jsonl \
     docs/results/h200-tune-60s-guided-3.jsonl docs/results/h200-tune-60s-guided-4.jsonl \
+    docs/results/h200-tune-60s-jax-before.jsonl docs/results/h200-tune-60s-train-before.jsonl \
     docs/results/h200-tune-90s-decode-1.jsonl \
     docs/results/h200-tune-90s-decode-2.jsonl \
     docs/results/h200-tune-90s-decode-3.jsonl \

@@ -75,8 +75,7 @@ struct tune_rules {
     bool fresh;   /* no processes serve two points */
     /* Its command has their number: a start serves no other one. */
     bool names_processes, names_threads;
-    bool may_ignore_threads; /* nothing shows that it has as many as it is to have: it may have one
-                              */
+    bool may_ignore_threads; /* nothing shows that it heeds their number: it may have one */
 };
 
 /* What a measurement costs beside its window, in seconds; the caller keeps it up to date. */
