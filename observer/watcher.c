@@ -339,7 +339,7 @@ static void add_mark(struct watcher *watcher)
     struct mark mark = watcher->since;
     mark_add(&mark, &thread.since);
     mark.at_ns = clock_now_ns();
-    if (watcher->stands == CALL_WAIT)
+    if (!watchers.whole && watcher->stands == CALL_WAIT)
         atomic_store_explicit(&watchers.waited_ns, mark.at_ns, memory_order_relaxed);
     watcher->since = thread.since = (struct mark){0};
     thread.waits = thread.launched && !thread.shares;
