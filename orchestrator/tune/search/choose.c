@@ -32,8 +32,7 @@
 /* Of a window whose like was not seen yet. */
 #define LOOK_NOISE 0.03
 
-/* What is likely enough to look at, and at most this many of them. */
-#define CHANCE_LEAST 0.01
+/* So many looks ahead, at most. */
 #define AHEAD_MOST 48
 
 void tune_add(struct tune_batch *batch, size_t point, double window_s)
@@ -160,7 +159,7 @@ static bool set_choice(struct tune_search *search, struct choice *out)
     for (size_t i = 0; i < search->count; i++) {
         /* A search of a rate shows all that there is to see. */
         bool again = tune_may_win(search, i) && !search->states[i].dropped &&
-                     search->rules.resolution <= 0.0;
+                     search->states[i].rounds == 0 && search->rules.resolution <= 0.0;
         if (again || (tune_is_open(search, best, i) && !tune_has_dead_setting(search, i)))
             out->open[out->count++] = i;
     }
@@ -371,9 +370,23 @@ static bool is_any_open(const struct tune_search *search)
     return false;
 }
 
-void tune_look_ahead(struct tune_search *search, double share, double *chance, double *seconds)
+/* The seconds of a look at open[i] after those at the ones that were set aside. */
+static double ahead_seconds(const struct choice *choice, const size_t *aside, size_t count,
+                            size_t i)
+{
+    const struct tune_search *search = choice->search;
+    size_t point = choice->open[i];
+    for (size_t k = 0; k < count; k++)
+        if (tune_may_serve(search, &search->candidates[aside[k]], &search->candidates[point]))
+            return tune_held_look_seconds(search, point);
+    return tune_look_seconds(search, point);
+}
+
+void tune_look_ahead(struct tune_search *search, double share, double enough, double *chance,
+                     double *seconds)
 {
     struct choice choice = {0};
+    size_t aside[AHEAD_MOST], count = 0;
     *chance = *seconds = 0.0;
     /* A fit to all points of a large space takes minutes. */
     if (!is_any_open(search))
@@ -382,19 +395,20 @@ void tune_look_ahead(struct tune_search *search, double share, double *chance, d
     double value = made ? choice.best + log1p(share) : 0.0;
     size_t rows = made ? gp_rows(choice.gp) : 0;
     /* One after the other is set aside, with all that go with it. */
-    for (int step = 0; made && step < AHEAD_MOST; step++) {
+    while (made && count < AHEAD_MOST) {
         size_t likeliest = TUNE_NO_POINT;
-        double most = CHANCE_LEAST;
+        double most = 0.0;
         for (size_t i = 0; i < choice.count; i++)
             if (is_untried(&choice, i) && chance_above(&choice, i, value) > most) {
                 most = chance_above(&choice, i, value);
                 likeliest = i;
             }
-        if (likeliest == TUNE_NO_POINT)
-            break;
         /* Those that may be better stand or fall together: layouts of a plateau are alike. */
         *chance = fmax(*chance, most);
-        *seconds += tune_look_seconds(search, choice.open[likeliest]);
+        if (likeliest == TUNE_NO_POINT || most <= enough)
+            break;
+        *seconds += ahead_seconds(&choice, aside, count, likeliest);
+        aside[count++] = choice.open[likeliest];
         gp_condition_on_mean(choice.gp, choice.open[likeliest], choice.noise);
         choice.fits[likeliest] = 0.0;
     }

@@ -264,6 +264,19 @@ static size_t take(size_t *list, size_t *count, size_t at)
     return point;
 }
 
+/* Whether more rounds of a point would change nothing. */
+static bool is_settled(const struct tune_search *search, size_t best, size_t point)
+{
+    const struct tune_rules *rules = &search->rules;
+    const struct tune_state *state = &search->states[point];
+    bool unsure = state->rounds > 0 && tune_fits(search, point) && !tune_meets(search, point);
+    if (state->rounds >= (unsure ? rules->rounds_unsure : rules->rounds_most))
+        return true;
+    bool told_apart =
+        state->rounds >= rules->rounds_least && tune_is_told_apart(search, best, point);
+    return point != best && !unsure && (told_apart || tune_is_beaten(search, best, point));
+}
+
 /* Those that may yet turn out to be the best, best first, and which do not surely break the
  * constraints; where all do, the nearest to it. One round alone rules nothing out, and nor does the
  * distance rule out the second: a window that shows far too much of one layout would leave nothing
@@ -277,7 +290,8 @@ static size_t contenders(const struct tune_search *search, size_t *out)
         const struct tune_state *best = &search->states[standing[0]];
         bool breaks = tune_breaks(search, standing[i]) && tune_fits(search, standing[0]);
         bool may = i < FINALS_COUNT || state->believed + FAR_BELOW * state->doubt >= best->believed;
-        if (!state->dropped && !breaks && (may || state->rounds == 1))
+        bool settled = i > 0 && is_settled(search, standing[0], standing[i]);
+        if (!state->dropped && !breaks && !settled && (may || state->rounds == 1))
             out[count++] = standing[i];
     }
     return count;
@@ -316,19 +330,6 @@ static bool is_sure(const struct tune_search *search, size_t point)
 {
     return tune_may_win(search, point) && tune_meets(search, point) &&
            !search->states[point].dropped;
-}
-
-/* Whether more rounds of a point would change nothing. */
-static bool is_settled(const struct tune_search *search, size_t best, size_t point)
-{
-    const struct tune_rules *rules = &search->rules;
-    const struct tune_state *state = &search->states[point];
-    bool unsure = state->rounds > 0 && tune_fits(search, point) && !tune_meets(search, point);
-    if (state->rounds >= (unsure ? rules->rounds_unsure : rules->rounds_most))
-        return true;
-    bool told_apart =
-        state->rounds >= rules->rounds_least && tune_is_told_apart(search, best, point);
-    return point != best && !unsure && (told_apart || tune_is_beaten(search, best, point));
 }
 
 /* Half of the places are for those that surely meet the constraint, where there are any; they come
@@ -489,17 +490,20 @@ static void begin_finals(struct tune_search *search)
 }
 
 /* Where nothing is left to compare with it, a sole best goes on beside those that are not worse
- * beyond doubt. */
+ * beyond doubt: longer than others, as long as no other one is as good. */
 static size_t add_rivals(const struct tune_search *search, size_t *points)
 {
-    size_t standing[TUNE_LOOKS_MOST + 1], count = 0;
+    size_t standing[TUNE_LOOKS_MOST + 1], rivals[TUNE_EQUAL_MOST], count = 0;
+    const struct tune_rules *rules = &search->rules;
     size_t found = tune_stand(search, standing);
-    for (size_t i = 0; i < found && count < TUNE_FINALISTS; i++) {
-        const struct tune_state *state = &search->states[standing[i]];
-        if (state->rounds > 0 && state->rounds < search->rules.rounds_most && !state->dropped &&
-            (i == 0 || tune_is_rival(search, standing[0], standing[i])))
-            points[count++] = standing[i];
-    }
+    size_t others = found > 0 ? tune_rivals(search, standing[0], standing, found, rivals) : 0;
+    bool equal = tune_has_equal(search, standing, found);
+    unsigned most = equal ? rules->rounds_most : rules->rounds_unsure;
+    if (found > 0 && search->states[standing[0]].rounds < most)
+        points[count++] = standing[0];
+    for (size_t i = 0; i < others && count > 0 && count < TUNE_FINALISTS; i++)
+        if (search->states[rivals[i]].rounds < most && !search->states[rivals[i]].dropped)
+            points[count++] = rivals[i];
     return count > 1 ? count : 0;
 }
 

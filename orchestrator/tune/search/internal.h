@@ -186,8 +186,10 @@ bool tune_choose(struct tune_search *search, double seconds_most, double held_mo
                  struct tune_batch *batch, bool *too_dear);
 
 /* Sets *chance to that of the likeliest point, of those not measured, to do better than the best by
- * `share`, and *seconds to what it takes to look at all that may. */
-void tune_look_ahead(struct tune_search *search, double share, double *chance, double *seconds);
+ * `share`, and *seconds to what it takes to look at the likeliest until none has a chance above
+ * `enough`. */
+void tune_look_ahead(struct tune_search *search, double share, double enough, double *chance,
+                     double *seconds);
 
 /* Adds a point to a batch, once. */
 void tune_add(struct tune_batch *batch, size_t point, double window_s);
@@ -232,8 +234,13 @@ bool tune_is_told_apart(const struct tune_search *search, size_t best, size_t po
  * and leave it so little chance that it needs no further round. best may be TUNE_NO_POINT. */
 bool tune_is_beaten(const struct tune_search *search, size_t best, size_t point);
 
-/* Reports whether a point is neither worse than the best beyond doubt nor as good. */
-bool tune_is_rival(const struct tune_search *search, size_t best, size_t point);
+/* Reports whether another one of `count` points, best first, is surely about as good as it. */
+bool tune_has_equal(const struct tune_search *search, const size_t *points, size_t count);
+
+/* Lists those of `count` points that had rounds and are, taken together, neither worse than the
+ * best beyond doubt nor as good: up to TUNE_EQUAL_MOST. Returns how many there are. */
+size_t tune_rivals(const struct tune_search *search, size_t best, const size_t *points,
+                   size_t count, size_t *out);
 
 /* Returns how far beyond the constraints a point was seen, as a ratio; 0: not known. */
 double tune_excess(const struct tune_search *search, size_t point);

@@ -27,6 +27,10 @@
  * as this power of it (docs/search.md). */
 #define OVERRATED 2.0
 
+/* What looks ahead and their finals take, times this, suffices more often than not: each may make
+ * others likely. */
+#define AHEAD_SPARE 2.0
+
 /* Where the upper end of a percentile is not known it is unlikely to be beyond this multiple of it.
  */
 #define UNKNOWN_END 2.0
@@ -186,7 +190,8 @@ static void mark_worse(const struct tune_search *search, size_t best, const size
     const struct tune_rules *rules = &search->rules;
     /* Bonferroni: finalists are looked at after each of these rounds, with any of them as the base.
      * One that was alone in the finals was chosen by other windows, and is looked at once. */
-    double looks = 1.0 + (double)rules->rounds_most - (double)rules->rounds_least;
+    double rounds = fmax(rules->rounds_most, search->states[best].rounds);
+    double looks = 1.0 + rounds - (double)rules->rounds_least;
     double bases = 1.0 + (double)count;
     bool alone = true;
     struct estimate base = estimate_of(search, best);
@@ -309,11 +314,27 @@ bool tune_is_beaten(const struct tune_search *search, size_t best, size_t point)
            chance_of_less(search, best, point, same_share(search)) >= BEATEN_SURE;
 }
 
-bool tune_is_rival(const struct tune_search *search, size_t best, size_t point)
+bool tune_has_equal(const struct tune_search *search, const size_t *points, size_t count)
 {
-    bool worse = false;
-    mark_worse(search, best, &point, 1, &worse);
-    return !worse && !is_as_good(search, best, point) && !tune_is_beaten(search, best, point);
+    for (size_t i = 1; i < count; i++)
+        if (is_as_good(search, points[0], points[i]))
+            return true;
+    return false;
+}
+
+size_t tune_rivals(const struct tune_search *search, size_t best, const size_t *points,
+                   size_t count, size_t *out)
+{
+    size_t finals = 0, rivals = 0;
+    bool worse[TUNE_EQUAL_MOST] = {false};
+    for (size_t i = 0; i < count && finals < TUNE_EQUAL_MOST; i++)
+        if (points[i] != best && is_finalist(search, points[i]))
+            out[finals++] = points[i];
+    mark_worse(search, best, out, finals, worse);
+    for (size_t i = 0; i < finals; i++)
+        if (!worse[i] && !is_as_good(search, best, out[i]))
+            out[rivals++] = out[i];
+    return rivals;
 }
 
 static void put_first(size_t *list, size_t point)
@@ -436,26 +457,21 @@ static double share_reached(const struct tune_search *search, double value)
 static bool has_doubt(const struct tune_search *search, size_t winner, const size_t *pool,
                       size_t count)
 {
-    size_t others[TUNE_EQUAL_MOST], finals = 0;
-    bool worse[TUNE_EQUAL_MOST] = {false}, doubt = false;
-    for (size_t i = 0; i < count; i++) {
-        if (pool[i] == winner)
-            continue;
-        doubt |= chance_of_less(search, pool[0], pool[i], same_share(search)) < EQUAL_SURE ||
-                 (search->states[pool[i]].rounds == 1 && !tune_is_beaten(search, pool[0], pool[i]));
-        if (is_finalist(search, pool[i]) && finals < TUNE_EQUAL_MOST)
-            others[finals++] = pool[i];
-    }
-    mark_worse(search, winner, others, finals, worse);
-    for (size_t i = 0; i < finals; i++)
-        doubt |= !worse[i];
+    size_t rivals[TUNE_EQUAL_MOST];
+    bool doubt = tune_rivals(search, winner, pool, count, rivals) > 0;
+    for (size_t i = 0; i < count; i++)
+        if (pool[i] != winner)
+            doubt |=
+                chance_of_less(search, pool[0], pool[i], same_share(search)) < EQUAL_SURE ||
+                (search->states[pool[i]].rounds == 1 && !tune_is_beaten(search, pool[0], pool[i]));
     return doubt;
 }
 
 static void look_ahead(struct tune_search *search, bool doubt, struct tune_judgement *out)
 {
     double seconds, believed;
-    tune_look_ahead(search, MUCH_BETTER, &believed, &seconds);
+    double enough = pow(TUNE_BETTER_CHANCE, 1.0 / OVERRATED);
+    tune_look_ahead(search, MUCH_BETTER, enough, &believed, &seconds);
     out->better_chance = pow(believed, OVERRATED);
     bool cut = search->cut && out->rounds == 0;
     if (out->better_chance <= TUNE_BETTER_CHANCE && !cut && !doubt)
@@ -465,7 +481,7 @@ static void look_ahead(struct tune_search *search, bool doubt, struct tune_judge
     double whole_s = fmax(search->rules.budget_s, search->budget_s);
     if (!isfinite(whole_s))
         return;
-    out->enough_budget_s = whole_s + seconds + (out->open ? tune_whole_finals_s(search) : 0.0);
+    out->enough_budget_s = whole_s + AHEAD_SPARE * (seconds + tune_whole_finals_s(search));
     if (!cut)
         return;
     double finals_s = tune_least_finals_s(search);

@@ -283,6 +283,17 @@ static bool add_late_finals(struct tune_search *search, struct tune_batch *batch
     return true;
 }
 
+/* The finals and the obvious layouts may change what is believed: what they leave of the time is
+ * for looks that are worth it now, and for finals of these. */
+static bool add_later_looks(struct tune_search *search, struct tune_batch *batch)
+{
+    if (search->cut || search->rules.exhaustive || tune_belief_renew(search, 1.0) != STATUS_OK ||
+        !add_looks(search, batch))
+        return false;
+    search->stage = TUNE_STAGE_LOOK;
+    return true;
+}
+
 /* Chooses the batch of the stage that the search is in. False: it has none. */
 static bool fill(struct tune_search *search, struct tune_batch *batch)
 {
@@ -328,6 +339,8 @@ void tune_search_next(struct tune_search *search, double seconds_left,
         *out = (struct tune_batch){0};
         search->stage++;
     }
+    if (search->stage == TUNE_STAGE_DONE && !add_later_looks(search, out))
+        *out = (struct tune_batch){0};
     out->stage = search->stage;
     if (out->count > 0)
         search->held_looks = tune_is_held(search, out->items[0].point) ? search->held_looks + 1 : 1;

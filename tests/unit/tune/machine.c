@@ -205,6 +205,7 @@ enum status tune_trial_run(const struct tune_truth *truth, const struct tune_spa
         .final_s = 1.0,
         .rounds_least = 3,
         .rounds_most = 8,
+        .rounds_unsure = 32,
         .final_grows = true,
         .program = space->job.command != NULL,
         .may_ignore_threads = truth->may_ignore_threads,

@@ -69,8 +69,8 @@ void rig_look(size_t point, double value, double spread, double p99_us, bool fre
     struct tune_observation seen = {.outcome = value > 0.0   ? TUNE_MEASURED
                                                : value < 0.0 ? TUNE_FAILED
                                                              : TUNE_INFEASIBLE};
-    rig.asked[point]++;
-    rig.last_asked = point;
+    if (rig.asked[point]++ == 0)
+        rig.first_step[point] = rig.steps;
     if (value > 0.0) {
         double noisy = value * (1.0 + spread * (2.0 * rig_random_share() - 1.0));
         double wide = fmax(spread, 1e-4);

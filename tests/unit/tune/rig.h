@@ -17,8 +17,8 @@ struct tune_rig {
     struct tune_candidate space[RIG_MOST];
     size_t count;
     struct tune_search *search;
-    unsigned asked[RIG_MOST]; /* how often each point was */
-    size_t last_asked;
+    unsigned asked[RIG_MOST];      /* how often each point was */
+    unsigned first_step[RIG_MOST]; /* at which it first was */
     unsigned steps;
     uint64_t noise; /* state of the random numbers */
 };

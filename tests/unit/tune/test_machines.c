@@ -10,6 +10,7 @@
 #define MACHINES 8
 #define OTHERS (MACHINES / 2)
 #define FEW (MACHINES / 4) /* where trials are long */
+#define SERVICES 20
 
 /* Within 5% of the best of all in 95 of 100 trials, and never beyond the budget. */
 static void machines(unsigned count, bool guided, double budget_s)
@@ -94,6 +95,43 @@ static void test_machines_are_searched_for_longer(void **state)
     assert_true(doubted_points > trusted_points + 50);
 }
 
+/* Whether a search of a service that has the time is finished, and what it takes for enough if not.
+ */
+static bool is_finished(unsigned machine, unsigned workload, double budget_s, double *enough_s)
+{
+    struct tune_truth truth;
+    struct tune_space layouts;
+    struct tune_trial trial = {.budget_s = budget_s};
+    tune_truth_make(&tune_family_service, machine, workload, &truth);
+    assert_int_equal(tune_trial_space(&truth, &layouts), STATUS_OK);
+    assert_int_equal(tune_trial_run(&truth, &layouts, machine, &trial), STATUS_OK);
+    assert_true(trial.seconds <= trial.budget_s);
+    tune_space_release(&layouts);
+    *enough_s = trial.judgement.enough_budget_s;
+    return trial.judgement.verdict != TUNE_UNFINISHED;
+}
+
+/* It goes on as long as anything is open and there is time: with much more than it needs 19 of 20
+ * searches are finished. And the budget that it names suffices more often than not. */
+static void test_time_finishes_a_search(void **state)
+{
+    (void)state;
+    unsigned finished = 0, unfinished = 0, sufficed = 0;
+    double enough_s, more_s;
+    for (unsigned machine = 0; machine < SERVICES; machine++)
+        for (unsigned workload = 0; workload < TUNE_WORKLOADS; workload++) {
+            finished += is_finished(machine, workload, 1200.0, &enough_s);
+            if (is_finished(machine, workload, 60.0, &enough_s))
+                continue;
+            unfinished++;
+            assert_true(enough_s > 60.0);
+            sufficed += is_finished(machine, workload, enough_s, &more_s);
+        }
+    if (20 * finished < 19 * SERVICES * TUNE_WORKLOADS || 2 * sufficed < unfinished)
+        fail_msg("%u of %u finished in 1200 s; of %u that were not in 60 s, %u in what would do",
+                 finished, SERVICES * TUNE_WORKLOADS, unfinished, sufficed);
+}
+
 /* A limit at twice the least latency: most of the space breaks it. */
 static void test_machines_with_a_limit(void **state)
 {
@@ -157,6 +195,7 @@ int main(void)
         cmocka_unit_test(test_machines_measured),
         cmocka_unit_test(test_machines_of_the_other_family),
         cmocka_unit_test(test_machines_are_searched_for_longer),
+        cmocka_unit_test(test_time_finishes_a_search),
         cmocka_unit_test(test_machines_with_a_limit),
         cmocka_unit_test(test_machines_with_one_cpu),
     };
