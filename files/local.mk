@@ -9,10 +9,13 @@ libfiles_a_SOURCES = \
     files/results_write.c files/results_write.h files/template.c files/template.h \
     files/written.c files/written.h
 
+# The one file of a test.
+scratch = tests/unit/scratch.c tests/unit/scratch.h
 unit_tests += \
     tests/unit/files/test_atomic_file tests/unit/files/test_results_read \
     tests/unit/files/test_results_record tests/unit/files/test_results_write \
     tests/unit/files/test_template tests/unit/files/test_written
 tests_unit_files_test_atomic_file_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=open,--wrap=lstat
+tests_unit_files_test_results_read_SOURCES = tests/unit/files/test_results_read.c $(scratch)
 tests_unit_files_test_template_SOURCES = tests/unit/files/test_template.c tests/unit/tree.c \
     tests/unit/tree.h

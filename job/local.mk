@@ -11,3 +11,6 @@ libjob_a_SOURCES = \
 unit_tests += \
     tests/unit/job/test_arrivals tests/unit/job/test_bodies tests/unit/job/test_jobfile \
     tests/unit/job/test_options tests/unit/job/test_queues tests/unit/job/test_workload_text
+tests_unit_job_test_arrivals_SOURCES = tests/unit/job/test_arrivals.c $(scratch)
+tests_unit_job_test_bodies_SOURCES = tests/unit/job/test_bodies.c $(scratch)
+tests_unit_job_test_jobfile_SOURCES = tests/unit/job/test_jobfile.c $(scratch)

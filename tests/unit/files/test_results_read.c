@@ -7,43 +7,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "files/results_lines.h"
 #include "files/results_read.h"
+#include "tests/unit/scratch.h"
 
 #define HEADER "{\"type\":\"header\",\"schema\":1,\"host\":\"a\"}\n"
-
-static char path[] = "/tmp/test_results_read.XXXXXX";
-
-static int make_file(void **state)
-{
-    (void)state;
-    int fd = mkstemp(path);
-    return fd < 0 ? -1 : close(fd);
-}
-
-static int remove_file(void **state)
-{
-    (void)state;
-    return unlink(path);
-}
-
-static void put(const void *bytes, size_t size)
-{
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_int_equal(fwrite(bytes, 1, size, file), size);
-    assert_int_equal(fclose(file), 0);
-}
 
 static void expect_error(const void *bytes, size_t size, enum status code, const char *after_path)
 {
     struct results results = {.whole_bytes = 77};
     char expected[1024];
-    put(bytes, size);
-    assert_int_equal(results_load(path, NULL, &results), code);
-    snprintf(expected, sizeof expected, "'%s'%s", path, after_path);
+    scratch_write(bytes, size);
+    assert_int_equal(results_load(scratch_path, NULL, &results), code);
+    snprintf(expected, sizeof expected, "'%s'%s", scratch_path, after_path);
     assert_string_equal(status_text(), expected);
     assert_int_equal(results.whole_bytes, 77);
 }
@@ -56,8 +33,8 @@ static void expect_text_error(const char *text, const char *after_path)
 static struct results load_ok(const char *text)
 {
     struct results results;
-    put(text, strlen(text));
-    if (results_load(path, NULL, &results) != STATUS_OK)
+    scratch_write(text, strlen(text));
+    if (results_load(scratch_path, NULL, &results) != STATUS_OK)
         fail_msg("%s", status_text());
     return results;
 }
@@ -148,8 +125,8 @@ static void cut_anywhere_it_loads_or_says_why(void **state)
                               "{\"type\":\"footer\"}\n";
     for (size_t size = 0; size <= strlen(text); size++) {
         struct results results;
-        put(text, size);
-        enum status status = results_load(path, NULL, &results);
+        scratch_write(text, size);
+        enum status status = results_load(scratch_path, NULL, &results);
         if (size < strlen(HEADER)) {
             assert_int_equal(status, STATUS_USAGE);
             continue;
@@ -255,8 +232,8 @@ static void random_damage_never_crashes(void **state)
             damaged[random % size] = (char)(random >> 32);
         }
         struct results results;
-        put(damaged, size);
-        enum status status = results_load(path, NULL, &results);
+        scratch_write(damaged, size);
+        enum status status = results_load(scratch_path, NULL, &results);
         if (status == STATUS_OK)
             results_release(&results);
         else
@@ -289,5 +266,5 @@ int main(void)
         cmocka_unit_test(random_damage_never_crashes),
         cmocka_unit_test(what_cannot_be_read_is_told),
     };
-    return cmocka_run_group_tests(tests, make_file, remove_file);
+    return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

@@ -4,35 +4,16 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <cmocka.h>
 
 #include "job/arrivals.h"
-
-static char path[] = "/tmp/test-arrivals.XXXXXX";
-
-static int make(void **state)
-{
-    (void)state;
-    int fd = mkstemp(path);
-    return fd < 0 ? -1 : close(fd);
-}
-
-static int clear(void **state)
-{
-    (void)state;
-    return unlink(path);
-}
+#include "tests/unit/scratch.h"
 
 static enum status read_bytes(const char *text, size_t bytes, struct arrivals *out)
 {
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_int_equal(fwrite(text, 1, bytes, file), bytes);
-    assert_int_equal(fclose(file), 0);
-    return arrivals_read(path, out);
+    scratch_write(text, bytes);
+    return arrivals_read(scratch_path, out);
 }
 
 static enum status read_text(const char *text, struct arrivals *out)
@@ -97,5 +78,5 @@ int main(void)
         cmocka_unit_test(a_line_has_one_number_however_long),
         cmocka_unit_test(what_is_not_a_trace_is_refused),
     };
-    return cmocka_run_group_tests(tests, make, clear);
+    return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

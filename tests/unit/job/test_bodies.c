@@ -3,36 +3,17 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
 
 #include "job/bodies.h"
-
-static char path[] = "/tmp/test-bodies.XXXXXX";
-
-static int make(void **state)
-{
-    (void)state;
-    int fd = mkstemp(path);
-    return fd < 0 ? -1 : close(fd);
-}
-
-static int clear(void **state)
-{
-    (void)state;
-    return unlink(path);
-}
+#include "tests/unit/scratch.h"
 
 static enum status read_bytes(const char *bytes, size_t count, bool lines, struct bodies *out)
 {
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_int_equal(fwrite(bytes, 1, count, file), count);
-    assert_int_equal(fclose(file), 0);
-    return bodies_read(path, lines, out);
+    scratch_write(bytes, count);
+    return bodies_read(scratch_path, lines, out);
 }
 
 static void check_body(const struct body *body, const char *bytes, size_t count)
@@ -90,13 +71,13 @@ static void what_is_no_body_is_refused(void **state)
     assert_int_equal(bodies_read("/nowhere/else", true, &bodies), STATUS_USAGE);
     assert_non_null(strstr(status_text(), "cannot read the bodies '/nowhere/else'"));
     check_refused("", "are empty");
-    assert_int_equal(truncate(path, BODY_MOST_BYTES + 1), 0);
-    assert_int_equal(bodies_read(path, false, &bodies), STATUS_USAGE);
+    assert_int_equal(truncate(scratch_path, BODY_MOST_BYTES + 1), 0);
+    assert_int_equal(bodies_read(scratch_path, false, &bodies), STATUS_USAGE);
     assert_non_null(strstr(status_text(), "is not a file of at most 16 MiB"));
-    assert_int_equal(bodies_read(path, true, &bodies), STATUS_USAGE);
+    assert_int_equal(bodies_read(scratch_path, true, &bodies), STATUS_USAGE);
     assert_non_null(strstr(status_text(), ":1: the body is longer than 16 MiB"));
-    assert_int_equal(truncate(path, (long)BODIES_MOST_BYTES + 1), 0);
-    assert_int_equal(bodies_read(path, true, &bodies), STATUS_USAGE);
+    assert_int_equal(truncate(scratch_path, (long)BODIES_MOST_BYTES + 1), 0);
+    assert_int_equal(bodies_read(scratch_path, true, &bodies), STATUS_USAGE);
     assert_non_null(strstr(status_text(), "is not a file of at most 256 MiB"));
 }
 
@@ -171,5 +152,5 @@ int main(void)
         cmocka_unit_test(fewer_servers_go_on),
         cmocka_unit_test(without_bodies_there_is_none),
     };
-    return cmocka_run_group_tests(tests, make, clear);
+    return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

@@ -2,39 +2,16 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <cmocka.h>
 
 #include "job/jobfile.h"
-
-static char path[] = "/tmp/mpsweep-test-job-XXXXXX";
-
-static int make_file(void **state)
-{
-    (void)state;
-    int fd = mkstemp(path);
-    if (fd < 0)
-        return -1;
-    close(fd);
-    return 0;
-}
-
-static int remove_file(void **state)
-{
-    (void)state;
-    return unlink(path);
-}
+#include "tests/unit/scratch.h"
 
 static enum status load(const char *text, struct job *job)
 {
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fputs(text, file);
-    fclose(file);
-    return job_load(path, job);
+    scratch_write(text, strlen(text));
+    return job_load(scratch_path, job);
 }
 
 static void sections_start_from_global(void **state)
@@ -188,7 +165,7 @@ static void errors_name_the_line(void **state)
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         struct job job;
         assert_int_equal(load(table[i].text, &job), STATUS_USAGE);
-        if (!strstr(status_text(), table[i].says) || !strstr(status_text(), path))
+        if (!strstr(status_text(), table[i].says) || !strstr(status_text(), scratch_path))
             fail_msg("case %zu reports: %s", i, status_text());
     }
 }
@@ -227,5 +204,5 @@ int main(void)
         cmocka_unit_test(lines_are_never_cut_in_silence),
         cmocka_unit_test(files_that_cannot_be_read),
     };
-    return cmocka_run_group_tests(tests, make_file, remove_file);
+    return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }
