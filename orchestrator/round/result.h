@@ -144,7 +144,7 @@ struct round_result {
      * lacking, those that there are; 0: never. */
     double ready_s;
     double ready_cpu_s;      /* of CPUs, that a program's processes took for that; 0: not known */
-    double stop_s;           /* from the end of the window until all had parked, or ended */
+    double stop_s;           /* from the window until all had parked, or ended; 0: it had none */
     double skew_us;          /* between the common start and the latest actual one */
     double fairness;         /* Jain's index of the workers' rates */
     uint64_t iterations;     /* in the window */

@@ -258,9 +258,10 @@ static enum status serve(struct round *round)
         status = round_prove_partitions(round);
     if (status == STATUS_OK)
         status = round_run_window(round);
+    if (status != STATUS_OK)
+        return status;
     uint64_t stop_ns = clock_now_ns();
-    if (status == STATUS_OK)
-        status = drain(round);
+    status = drain(round);
     round->result->stop_s = (double)(clock_now_ns() - stop_ns) / 1e9;
     if (status != STATUS_OK)
         return status;

@@ -40,9 +40,10 @@ struct tune_pace {
     bool tried;         /* this run has begun to start processes */
     bool known;         /* a start was seen to get ready, in this run or an earlier one */
     bool streams_known; /* what streams take was seen, on processes that were there */
-    size_t unready;     /* the last point that had no window in time, or TUNE_NO_POINT */
+    size_t unready;     /* the last point that was not measured in time, or TUNE_NO_POINT */
     double unready_s;   /* how long it was waited for */
-    bool unended;       /* that point was ready, but did not end */
+    bool was_ready;     /* that point was ready */
+    double unended_s;   /* how long it did not end for after its window; 0: it had none */
 };
 
 /* Where layouts are measured now. With one GPU the search stays in the first phase. */
@@ -214,7 +215,7 @@ char *tune_again_words(const struct tune *tune, double budget_s);
 /* Prints a line of progress about a point that was measured, unless quiet. */
 void tune_print_point(struct tune *tune, size_t point, enum tune_stage stage);
 
-/* Prints the same about the point that had no window in time, which has no record. */
+/* Prints the same about the point that was not measured in time, which has no record. */
 void tune_print_unready(const struct tune *tune, enum tune_stage stage);
 
 /* Prints what was found on standard output, in the format asked for. footer may be NULL. */

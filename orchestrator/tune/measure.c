@@ -88,7 +88,8 @@ static bool was_in_time(struct tune *tune, const struct turn *turn, enum tune_st
         return true;
     tune->pace.unready = turn->point;
     tune->pace.unready_s = seconds;
-    tune->pace.unended = round->ready_s > 0.0;
+    tune->pace.was_ready = round->ready_s > 0.0;
+    tune->pace.unended_s = round->stop_s;
     bool in_time = tune_pace_hangs(tune, point, seconds) &&
                    tune_pace_limits(tune, point, stage, turn->starts, window_s, &limits);
     if (!in_time && (session_check_signals(session) == STATUS_OK || session->late))

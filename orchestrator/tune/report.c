@@ -49,8 +49,12 @@ void tune_print_unready(const struct tune *tune, enum tune_stage stage)
     if (options_switch(tune->campaign.options, OPTION_QUIET))
         return;
     print_step(tune, pace->unready, stage, tune->order + 1);
-    fprintf(stderr, "%s in %.0f s: there is no more time for it\n",
-            pace->unended ? "no window" : "not ready", pace->unready_s);
+    if (pace->unended_s > 0.0)
+        fprintf(stderr, "not ended in %.0f s after its window: there is no more time for it\n",
+                pace->unended_s);
+    else
+        fprintf(stderr, "%s in %.0f s: there is no more time for it\n",
+                pace->was_ready ? "no window" : "not ready", pace->unready_s);
     fflush(stderr);
 }
 

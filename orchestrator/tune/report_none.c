@@ -20,11 +20,14 @@ static const json_t *first_failure(const struct tune *tune)
     return NULL;
 }
 
-/* What may have kept the point from a window. */
+/* What may have kept the point from a window, or from its end. */
 static const char *why_unready(const struct tune *tune)
 {
-    if (tune->pace.unended)
-        return "; it was ready: check that it ends on SIGTERM";
+    if (tune->pace.unended_s > 0.0)
+        return tune->rules.program ? "; does it end on SIGTERM, does its iteration end?"
+                                   : "; does its iteration end?";
+    if (tune->pace.was_ready)
+        return "; it was ready";
     if (tune->rules.server)
         return "; is it ready, does it answer the request?";
     return tune->rules.program ? "; does it work on the GPU, or call mpsweep_ready()?" : "";
@@ -60,12 +63,14 @@ void tune_print_no_number(const struct tune *tune)
     } else if (strcmp(text_at(tune->record, "ended"), "failed") == 0) {
         puts("no layout was found that meets the constraints");
     } else if (tune->pace.unready != TUNE_NO_POINT) {
-        point_describe(&tune->space.plan.points[tune->pace.unready], what, sizeof what);
-        printf(
-            "no layout was measured: %s had no window after %.1f s%s: give a longer --budget, of "
-            "%.0fs or more if it needs that long\n",
-            what, tune->pace.unready_s, why_unready(tune),
-            ceil(STARTS_LEAST * tune->pace.unready_s));
+        const struct tune_pace *pace = &tune->pace;
+        bool unended = pace->unended_s > 0.0;
+        point_describe(&tune->space.plan.points[pace->unready], what, sizeof what);
+        printf("no layout was measured: %s %s %.1f s%s%s: give a longer --budget, of %.0fs or more "
+               "if it needs that long\n",
+               what, unended ? "did not end within" : "had no window after",
+               unended ? pace->unended_s : pace->unready_s, unended ? " of its window" : "",
+               why_unready(tune), ceil(STARTS_LEAST * pace->unready_s));
     } else if (integer_at(tune->record, "measured") > 0 && tune_is_constrained(tune)) {
         puts("no layout that was tried meets the constraints: raise the limit, or give a longer "
              "--budget");
