@@ -103,15 +103,22 @@ static json_t *file_object(const char *path)
                      (json_int_t)(stat(path, &info) == 0 ? info.st_size : 0), "digest", text);
 }
 
-json_t *record_command_files(char *const *command)
+const char *record_command_file(char *const *command, size_t word, char found[PATH_MAX])
 {
-    char path[PATH_MAX];
+    if (word == 0)
+        return child_find_program(command[0], found) == STATUS_OK ? found : NULL;
+    return is_code(command[word]) ? command[word] : NULL;
+}
+
+static json_t *command_files(char *const *command)
+{
+    char found[PATH_MAX];
     json_t *files = json_array();
-    if (child_find_program(command[0], path) == STATUS_OK)
-        json_array_append_new(files, file_object(path));
-    for (char *const *word = command + 1; *word; word++)
-        if (is_code(*word))
-            json_array_append_new(files, file_object(*word));
+    for (size_t i = 0; command[i]; i++) {
+        const char *path = record_command_file(command, i, found);
+        if (path)
+            json_array_append_new(files, file_object(path));
+    }
     return files;
 }
 
@@ -157,7 +164,7 @@ enum status record_add_run(const struct session *session, const struct job *job,
     json_t *workload = workload_object(job), *binding = json_object();
     json_t *sent = request_files(job);
     if (job->command)
-        json_object_set_new(workload, "files", record_command_files(job->command));
+        json_object_set_new(workload, "files", command_files(job->command));
     if (json_array_size(sent) > 0)
         json_object_set(workload, "request_files", sent);
     json_decref(sent);

@@ -3,6 +3,8 @@
  */
 #pragma once
 
+#include <limits.h>
+
 #include <jansson.h>
 
 #include "common/text.h"
@@ -22,9 +24,9 @@ enum status record_add_machine(const struct session *session, json_t *header);
 enum status record_add_run(const struct session *session, const struct job *job,
                            const struct plan *plan, json_t *header);
 
-/* The files that a command line runs, an array of {path, bytes, digest}; the first word is looked up
- * as it is when it is started. A new reference, or NULL without memory. */
-json_t *record_command_files(char *const *command);
+/* The file that a command line runs by this word of it, or NULL: the first word is looked up as it
+ * is when it is started, and *found is memory for its path; others may be scripts. */
+const char *record_command_file(char *const *command, size_t word, char found[PATH_MAX]);
 
 /* How the machine, its settings and the programs of two headers differ: an array of texts such as
  * "driver: 12.4 -> 13.0", empty where nothing does. What one of the headers lacks does not count.

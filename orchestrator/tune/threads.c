@@ -1,9 +1,9 @@
 /* Whether a program is likely to have as many threads as a layout asks for. */
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "orchestrator/record/record.h"
-#include "orchestrator/results/point.h"
 #include "orchestrator/tune/internal.h"
 
 /* How a program learns of its threads: from its environment, or in Python from our library. */
@@ -46,10 +46,11 @@ bool tune_heeds_threads(const struct tune *tune, const struct point *point)
     for (char *const *word = command; *word; word++)
         if (strstr(*word, VARIABLE))
             return true;
-    json_t *files = record_command_files(command);
-    bool found = files == NULL;
-    for (size_t i = 0; i < json_array_size(files) && !found; i++)
-        found = file_names_threads(text_at(json_array_get(files, i), "path"));
-    json_decref(files);
-    return found;
+    char found[PATH_MAX];
+    for (size_t i = 0; command[i]; i++) {
+        const char *path = record_command_file(command, i, found);
+        if (path && file_names_threads(path))
+            return true;
+    }
+    return false;
 }
