@@ -64,13 +64,28 @@ static struct captured_step step_of(const struct timeline_event *work, const cha
     return step;
 }
 
+/* A kernel, or a copy or set that moves something. */
+static bool is_step(const struct timeline_event *work)
+{
+    return work->record.kind == TRACE_KERNEL || work->record.bytes > 0;
+}
+
+static bool gives_work(const struct taking *taking, const struct timeline_event *call)
+{
+    const struct timeline_event *events = taking->timeline->events;
+    uint32_t i = call->work;
+    while (i != TIMELINE_NONE && !is_step(&events[i]))
+        i = events[i].next;
+    return i != TIMELINE_NONE;
+}
+
 /* Whether a call returns when the GPU has done what it was given. A question is a wait only if
  * others came before it: memory allocators ask once, and continue with either answer. */
-static bool is_wait(const struct taking *taking, const struct timeline_event *call)
+static bool is_wait(const struct taking *taking, const struct timeline_event *call, bool works)
 {
     const char *copy = strstr(call->name, "Memcpy");
     if (copy)
-        return call->work != TIMELINE_NONE && !strstr(copy, "Async");
+        return works && !strstr(copy, "Async");
     return strstr(call->name, "Synchronize") ||
            (taking->polling && strstr(call->name, "Query") && call->record.result == 0);
 }
@@ -99,6 +114,8 @@ static void take_work(struct taking *taking, uint32_t index)
     taking->polling = false;
     double before_ns = take_gap(taking, call);
     for (uint32_t i = call->work; i != TIMELINE_NONE; i = timeline->events[i].next) {
+        if (!is_step(&timeline->events[i]))
+            continue;
         struct captured_step step = step_of(&timeline->events[i], call->name);
         step.before_ns = before_ns;
         before_ns = 0.0;
@@ -122,8 +139,8 @@ static void take_wait(struct taking *taking, const struct timeline_event *call, 
 static void take_call(struct taking *taking, uint32_t index)
 {
     const struct timeline_event *call = &taking->timeline->events[index];
-    bool works = call->work != TIMELINE_NONE, polls = taking->pending && is_poll(call);
-    bool waits = (works || taking->pending) && is_wait(taking, call);
+    bool works = gives_work(taking, call), polls = taking->pending && is_poll(call);
+    bool waits = (works || taking->pending) && is_wait(taking, call, works);
     if (works)
         take_work(taking, index);
     if (polls)

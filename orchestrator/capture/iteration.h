@@ -30,7 +30,7 @@ struct captured_iteration {
 
 /* What process 0 did between two moments, of all of its threads together: those calls that began
  * there, with their work. A set of memory is a copy within it of half the bytes, which moves as
- * many. STATUS_MEMORY. */
+ * many; a copy of nothing is none. STATUS_MEMORY. */
 enum status capture_iteration(const struct timeline *timeline, uint64_t from_ns, uint64_t to_ns,
                               struct captured_iteration *out);
 

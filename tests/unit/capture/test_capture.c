@@ -125,6 +125,28 @@ static void test_a_copy_that_waits_and_a_question_that_does_not(void **state)
     end_trace();
 }
 
+/* Alone in its call it is host time; beside another one its call's host time is that one's. */
+static void test_a_copy_of_nothing_is_no_step(void **state)
+{
+    struct captured_iteration one;
+    (void)state;
+    made_open(1, 1, 100, &buffer);
+    made_call(&buffer, 0, 0, "cudaMemcpy", 1, 1, 2);
+    made_copy(&buffer, 0, 13, true, TRACE_MEMORY_PAGEABLE, 1, 1, 2);
+    trace_buffer_records(&buffer, 0)[1].bytes = 0;
+    made_call(&buffer, 0, 0, "cudaGraphLaunch", 2, 10, 11);
+    made_copy(&buffer, 0, 13, true, TRACE_MEMORY_PINNED, 2, 12, 13);
+    trace_buffer_records(&buffer, 0)[3].bytes = 0;
+    made_kernel(&buffer, 0, 13, 2, 13, 20);
+    timeline = made_merge(&buffer);
+    assert_int_equal(capture_iteration(&timeline, AT(0), AT(30), &one), STATUS_OK);
+    assert_int_equal(one.count, 1);
+    assert_int_equal(one.steps[0].kind, STEP_COMPUTE);
+    near(one.steps[0].before_ns, 10);
+    captured_iteration_release(&one);
+    end_trace();
+}
+
 static struct captured_iteration made(size_t count, const double durations_us[], double took_us)
 {
     struct captured_iteration one = {.count = count, .took_ns = took_us * 1e3};
@@ -424,6 +446,7 @@ int main(void)
         cmocka_unit_test(test_an_iteration_is_work_waits_and_what_the_host_does_between),
         cmocka_unit_test(test_polls_are_a_wait),
         cmocka_unit_test(test_a_copy_that_waits_and_a_question_that_does_not),
+        cmocka_unit_test(test_a_copy_of_nothing_is_no_step),
         cmocka_unit_test(test_one_outlier_changes_nothing),
         cmocka_unit_test(test_shared_memory_that_matters),
         cmocka_unit_test(test_steps_of_the_grammar),
