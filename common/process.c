@@ -80,6 +80,12 @@ uint64_t process_children_cpu_ns(pid_t pid)
     return ticks * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
+void process_words(pid_t pid, char *text, size_t size)
+{
+    size_t length = read_file(pid, "cmdline", text, size - 1);
+    text[length + 1] = '\0';
+}
+
 const char *process_command(pid_t pid, char *text, size_t size)
 {
     size_t length = read_file(pid, "cmdline", text, size);

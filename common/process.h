@@ -34,6 +34,9 @@ uint64_t process_children_cpu_ns(pid_t pid);
  * if it cannot be read. Returns text. */
 const char *process_command(pid_t pid, char *text, size_t size);
 
+/* The same as it is: each word ends in a NUL, behind the last one is another. */
+void process_words(pid_t pid, char *text, size_t size);
+
 /* What the text of /proc/PID/stat holds: when the process started, 0 if it has ended; and its
  * parent, 0 where there is none. */
 uint64_t process_stat_start_time(const char *text);

@@ -706,8 +706,8 @@ const struct option_row option_table[OPTION_COUNT] = {
      "as it takes to do as much there. 0: do not."},
     {OPTION_RECORD_NAME, "name", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_RECORD, NULL, 0, 0,
      NULL, "NAME", OUT,
-     "The workload's name in the job file. Default: the program's,\n"
-     "or that of the script which an interpreter runs."},
+     "The workload's name in the job file. Default: that of the program, also behind\n"
+     "'env', 'nice' and the like, or of the script which an interpreter runs."},
     {OPTION_SLURM_NODES, "nodes", 'N', OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB, OPTION_SLURM_SUBMIT,
      NULL, 1, 10000, NULL, "N", CLUSTER,
      "Shards to make of the plan; each is a task of a job array, and has a node to itself."},

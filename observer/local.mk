@@ -9,6 +9,7 @@ mpsweep_observer_so_SOURCES = \
     observer/report.c observer/report.h observer/watcher.c observer/watcher.h $(period_sources) \
     tracing/activities.c tracing/activities.h tracing/injected.c tracing/injected.h \
     device/cupti.c device/cupti.h device/library.c device/library.h wire/tick.c wire/tick.h \
+    common/process.c common/process.h \
     $(client_sources)
 mpsweep_observer_so_CFLAGS = $(AM_CFLAGS) -fPIC -fvisibility=hidden
 mpsweep_observer_so_LDFLAGS = $(AM_LDFLAGS) -shared -Wl,--version-script=$(srcdir)/observer/symbols.map

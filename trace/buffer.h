@@ -20,10 +20,11 @@
 #include "common/status.h"
 
 #define TRACE_MAGIC UINT64_C(0x3165636172747370) /* "pstrace1" */
-#define TRACE_VERSION 3
+#define TRACE_VERSION 4
 
 #define TRACE_NAMES 256
 #define TRACE_NAME_BYTES 512
+#define TRACE_WORDS_BYTES 1024
 
 enum trace_kind {
     TRACE_DRIVER_CALL,
@@ -83,6 +84,7 @@ struct trace_process {
     uint64_t from_ns; /* where the trace begins; 0: the point never did, or it used no GPU */
     uint32_t name_count;
     char names[TRACE_NAMES][TRACE_NAME_BYTES];
+    char words[TRACE_WORDS_BYTES]; /* of its command line, see process_words() */
 };
 
 struct trace_thread {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/process.h"
 #include "device/cupti.h"
 #include "trace/buffer.h"
 
@@ -336,6 +337,7 @@ enum status activities_open(const char *path, const struct trace_buffer *buffer,
     activities.buffer = *buffer;
     struct trace_process *own = trace_buffer_process(&activities.buffer, process);
     own->cupti_version = activities.cupti.version;
+    process_words(getpid(), own->words, sizeof own->words);
     activities.process = process;
     activities.shm = shm;
     status = start_recording(own);

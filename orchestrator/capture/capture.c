@@ -17,14 +17,12 @@
 /* The most that a window grows for a program with slow iterations, seconds. */
 #define LONGEST_S 30.0
 
-static enum status choose_name(struct capture *capture)
+static enum status take_name(struct capture *capture)
 {
     struct workload unused;
     const char *given = options_text(capture->options, OPTION_RECORD_NAME);
-    if (!given) {
-        capture_name_after(capture->job->command, capture->name);
+    if (!given)
         return STATUS_OK;
-    }
     enum status status = workload_begin(given, &unused);
     if (status == STATUS_OK)
         snprintf(capture->name, sizeof capture->name, "%s", given);
@@ -47,7 +45,7 @@ static enum status choose(struct capture *capture, struct job *job)
     if (status == STATUS_OK)
         status = trace_check_program(job->command);
     if (status == STATUS_OK)
-        status = choose_name(capture);
+        status = take_name(capture);
     if (status == STATUS_OK)
         status = atomic_file_check(output, 0);
     if (status == STATUS_OK)
@@ -149,6 +147,8 @@ static enum status run_traced(struct capture *capture)
                             "is nothing to record",
                             capture->job->command[0]);
     if (status == STATUS_OK)
+        capture_name(capture);
+    if (status == STATUS_OK)
         status = take_iterations(capture);
     round_result_release(&result);
     return status;
@@ -216,10 +216,9 @@ static void print(const struct capture *capture)
 {
     char alike[CAPTURE_ALIKE_TEXT];
     printf("recorded %zu iteration%s of %s (%s) on %s%s: %u step%s in '%s'\n", capture->iterations,
-           capture->iterations == 1 ? "" : "s", capture_file_of(capture->job->command),
-           capture_alike(capture, alike), gpu_at(capture->session.gpus, 0)->name,
-           session_mark(&capture->session), capture->workload.workload.count,
-           capture->workload.workload.count == 1 ? "" : "s",
+           capture->iterations == 1 ? "" : "s", capture->file, capture_alike(capture, alike),
+           gpu_at(capture->session.gpus, 0)->name, session_mark(&capture->session),
+           capture->workload.workload.count, capture->workload.workload.count == 1 ? "" : "s",
            options_text(capture->options, OPTION_OUTPUT));
     print_unlike(capture);
     print_alone(capture);

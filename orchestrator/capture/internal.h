@@ -6,6 +6,8 @@
  */
 #pragma once
 
+#include <limits.h>
+
 #include <jansson.h>
 
 #include "orchestrator/capture/describe.h"
@@ -20,9 +22,10 @@
 struct capture {
     const struct options *options;
     const struct job *job;
-    char name[WORKLOAD_NAME_BYTES];
-    struct plan plan; /* the program alone, and with a crowd the crowd */
-    unsigned crowd;   /* processes over MPS of the second measurement; 0: there is none */
+    char name[WORKLOAD_NAME_BYTES]; /* of the workload; "" until it is known */
+    char file[NAME_MAX + 1];        /* what runs, without its folder */
+    struct plan plan;               /* the program alone, and with a crowd the crowd */
+    unsigned crowd; /* processes over MPS of the second measurement; 0: there is none */
     struct round_limits limits;
     struct session session;
     size_t iterations, alike; /* recorded, and those of them that do the same */
@@ -110,12 +113,10 @@ enum status capture_fit_crowd(struct capture *capture);
  * STATUS_WORKER also where the iteration gives the GPU nothing. */
 enum status capture_replay(struct capture *capture);
 
-/* The name of the program's file, or of the script that an interpreter runs. */
-const char *capture_file_of(char *const *command);
-
-/* Makes the workload's name of that, of a script's without its suffix, of the characters that names
- * have. */
-void capture_name_after(char *const *command, char name[WORKLOAD_NAME_BYTES]);
+/* Sets file, that of the program, or of the script that an interpreter runs, by the command line
+ * or, where that does not show it, by that of the traced process. Makes the name of it, unless one
+ * was given: of a script's without its suffix, of the characters that names have. */
+void capture_name(struct capture *capture);
 
 /* Whether the workload has any: a program may only copy. */
 bool capture_has_kernels(const struct capture *capture);

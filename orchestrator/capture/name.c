@@ -1,18 +1,25 @@
 #include "orchestrator/capture/internal.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/child.h"
 #include "common/paths.h"
 
 /* Programs that run a script, and their options of one letter that a text to run or a module
- * follows, and not a script. */
+ * follows, and not a script; NULL: those that run another program. */
 static const struct interpreter {
     const char *name, *no_script;
 } interpreters[] = {
-    {"python", "cm"}, {"sh", "c"},    {"bash", "c"}, {"dash", "c"},
-    {"node", "ep"},   {"perl", "eE"}, {"ruby", "e"},
+    {"python", "cm"},  {"sh", "c"},       {"bash", "c"},      {"dash", "c"},   {"node", "ep"},
+    {"perl", "eE"},    {"ruby", "e"},     {"env", NULL},      {"nice", NULL},  {"ionice", NULL},
+    {"chrt", NULL},    {"taskset", NULL}, {"numactl", NULL},  {"nohup", NULL}, {"setsid", NULL},
+    {"timeout", NULL}, {"stdbuf", NULL},  {"torchrun", NULL}, {"uv", NULL},
 };
+
+#define WORDS_MOST 64
 
 /* By the name of its file, with or without a version: "python3.12". NULL: not an interpreter. */
 static const struct interpreter *find_interpreter(const char *name)
@@ -38,6 +45,8 @@ static bool is_no_script(const char *word, const struct interpreter *interpreter
 static const char *find_script(char *const *command, const struct interpreter *interpreter)
 {
     struct stat info;
+    if (!interpreter->no_script)
+        return NULL;
     for (char *const *word = command + 1; *word && !is_no_script(*word, interpreter); word++)
         if ((*word)[0] != '-' && stat(*word, &info) == 0 && S_ISREG(info.st_mode))
             return *word;
@@ -51,19 +60,45 @@ static size_t stem_length(const char *name)
     return dot && dot > name ? (size_t)(dot - name) : strlen(name);
 }
 
-const char *capture_file_of(char *const *command)
+/* The script that a command line runs, or its program; NULL: a program that runs what the words do
+ * not show, or a title that a process gave itself. */
+static const char *find_file(char *const *command, bool *is_script)
 {
-    const char *file = path_file_name(command[0]);
-    const struct interpreter *interpreter = find_interpreter(file);
+    char path[PATH_MAX];
+    const struct interpreter *interpreter = find_interpreter(path_file_name(command[0]));
     const char *script = interpreter ? find_script(command, interpreter) : NULL;
-    return script ? path_file_name(script) : file;
+    *is_script = script != NULL;
+    if (interpreter)
+        return script;
+    bool runs = strchr(command[0], '/') || child_find_program(command[0], path) == STATUS_OK;
+    return runs ? command[0] : NULL;
 }
 
-void capture_name_after(char *const *command, char name[WORKLOAD_NAME_BYTES])
+/* What text has, whose words process_words() has read. */
+static void split(char text[TRACE_WORDS_BYTES], char *words[WORDS_MOST + 1])
+{
+    size_t count = 0;
+    text[TRACE_WORDS_BYTES - 1] = '\0';
+    const char *end = text + TRACE_WORDS_BYTES;
+    for (char *at = text; at < end && *at && count < WORDS_MOST; at += strlen(at) + 1)
+        words[count++] = at;
+    words[count] = NULL;
+}
+
+void capture_name(struct capture *capture)
 {
     struct workload unused;
-    const char *file = capture_file_of(command);
-    bool is_script = file != path_file_name(command[0]);
+    char text[TRACE_WORDS_BYTES], *words[WORDS_MOST + 1], *name = capture->name;
+    bool is_script;
+    const char *file = find_file(capture->job->command, &is_script);
+    memcpy(text, trace_buffer_process(&capture->buffer, 0)->words, sizeof text);
+    split(text, words);
+    if (!file && words[0])
+        file = find_file(words, &is_script);
+    file = path_file_name(file ? file : capture->job->command[0]);
+    snprintf(capture->file, sizeof capture->file, "%s", file);
+    if (*name)
+        return;
     size_t length = 0, most = is_script ? stem_length(file) : strlen(file);
     for (; length < most && length < WORKLOAD_NAME_BYTES - 1; length++) {
         char letter = file[length];

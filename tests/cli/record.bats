@@ -136,13 +136,19 @@ is_named() {
   echo "import os; os.execv('$PROGRAM', ['gpu_program', 'out:64'])" >serve.py
   is_named serve python3 -X utf8 serve.py --port 1
   grep -q '^recorded 5 iterations of serve.py (' out
-  # What has no script has the interpreter's.
-  is_named bash bash -c "exec '$PROGRAM' out:64" serve.py
+  # What has no script has the interpreter's, where its process does not show more.
   is_named python3 python3 -c "import os; os.execv('$PROGRAM', ['gpu_program', 'out:64'])" serve.py
   # And a program has its own, however it begins.
   ln -s "$PROGRAM" bashful
   is_named bashful ./bashful out:64
   grep -q '^recorded 5 iterations of bashful (' out
+}
+
+@test "a workload has the name of the program that another one runs" {
+  [ -x "$PROGRAM" ] || skip "the fakes are not built"
+  is_named gpu_program env ANY=1 nice -n 1 "$PROGRAM" out:64
+  grep -q '^recorded 5 iterations of gpu_program (' out
+  is_named gpu_program bash -c "exec '$PROGRAM' out:64" serve.py
 }
 
 # A copy to pageable memory takes 10 ms.
