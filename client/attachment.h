@@ -32,5 +32,10 @@ void client_fail_process(const char *text);
 /* Wakes the orchestrator, which then looks at the slots. */
 void client_wake_orchestrator(void);
 
+/* As mpsweep_open(MPSWEEP_NEXT_THREAD), of a process that has attached. NULL without an error:
+ * there is no handle left, which other processes of the program may have taken at the same moment.
+ */
+struct mpsweep *client_open_next(void);
+
 /* Whether the handle's iterations count by now: the warm-up was over when the last one began. */
 bool client_is_in_window(const struct mpsweep *handle);

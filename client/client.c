@@ -65,8 +65,28 @@ EXPORT unsigned mpsweep_client_abi(void)
     return MPSWEEP_CLIENT_ABI;
 }
 
+/* The handle of a slot, of the next one where number is MPSWEEP_NEXT_THREAD. *taken: the slot,
+ * negative where that is not free. */
+static struct mpsweep *open_slot(int number, int *taken)
+{
+    pthread_mutex_lock(&client.mutex);
+    *taken = number < 0                           ? client_take_next_slot()
+             : client_take_slot((unsigned)number) ? number
+                                                  : -1;
+    struct mpsweep *handle = *taken < 0 ? NULL : client_make_handle((unsigned)*taken);
+    pthread_mutex_unlock(&client.mutex);
+    return handle || *taken < 0 ? handle : refuse("has no memory for a handle");
+}
+
+struct mpsweep *client_open_next(void)
+{
+    int taken;
+    return open_slot(MPSWEEP_NEXT_THREAD, &taken);
+}
+
 EXPORT struct mpsweep *mpsweep_open_abi(unsigned abi, int number)
 {
+    int taken;
     char text[160];
     if (!client_attach())
         return NULL;
@@ -86,16 +106,9 @@ EXPORT struct mpsweep *mpsweep_open_abi(unsigned abi, int number)
                  number, handles - 1, threads, streams);
         return refuse(text);
     }
-    pthread_mutex_lock(&client.mutex);
-    int taken = number < 0                           ? client_take_next_slot()
-                : client_take_slot((unsigned)number) ? number
-                                                     : -1;
-    struct mpsweep *handle = taken < 0 ? NULL : client_make_handle((unsigned)taken);
-    pthread_mutex_unlock(&client.mutex);
-    if (handle)
+    struct mpsweep *handle = open_slot(number, &taken);
+    if (handle || taken >= 0)
         return handle;
-    if (taken >= 0)
-        return refuse("has no memory for a handle");
     if (atomic_load(&shm_process_at(&client.shm, client.process)->observer.state) ==
         SHM_OBSERVED_ITERATION)
         snprintf(text, sizeof text,

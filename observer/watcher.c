@@ -185,7 +185,7 @@ static bool opener_has_ended(void)
 /* Iterations for which the layout has no thread would not count. */
 static void refuse_more(unsigned slots)
 {
-    char text[192];
+    char text[256];
     if (opener_has_ended()) {
         client_fail_process("has iterations in a process that began after another one with "
                             "iterations had ended: keep one for as long as the point lasts");
@@ -195,7 +195,8 @@ static void refuse_more(unsigned slots)
     snprintf(
         text, sizeof text,
         "has more processes or threads with iterations than the %u thread%s of the layout, and "
-        "some would not count: give a layout with as many (-l hybrid:1x%u), or start fewer",
+        "some would not count: start fewer, which record needs, or give a layout with as many "
+        "(-l hybrid:1x%u)",
         threads, threads == 1 ? "" : "s", threads + 1);
     client_fail_process(text);
 }
@@ -236,7 +237,9 @@ static bool open_handle(struct watcher *watcher)
     }
     note_iteration(watcher);
     count_thread();
-    watcher->handle = mpsweep_open(MPSWEEP_NEXT_THREAD);
+    watcher->handle = client_open_next();
+    if (!watcher->handle)
+        refuse_more(slots);
     atomic_store(watcher->handle ? &watchers.opened : &watchers.over, true);
     return watcher->handle;
 }

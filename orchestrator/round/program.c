@@ -287,8 +287,8 @@ static enum status check_uncounted(const struct round *round)
         if (atomic_load(&shm_process_at(&round->shm, p)->observer.uncounted) > UNCOUNTED_MOST)
             return blame(round, p, STATUS_WORKER,
                          "gives the GPU work from more processes than the %u thread%s of the "
-                         "layout, and some would not count: give a layout with as many "
-                         "(-l hybrid:1x%u), or start fewer",
+                         "layout, and some would not count: start fewer, which record needs, or "
+                         "give a layout with as many (-l hybrid:1x%u)",
                          threads, threads == 1 ? "" : "s", threads + 1);
     return STATUS_OK;
 }

@@ -52,10 +52,8 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *out)
 
 static uint64_t begun_ns;
 
-struct mpsweep *mpsweep_open_abi(unsigned abi, int number)
+struct mpsweep *client_open_next(void)
 {
-    (void)abi;
-    (void)number;
     outcome->found_ns = now_ns - begun_ns;
     return &handle;
 }

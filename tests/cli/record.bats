@@ -299,6 +299,8 @@ unrolled() {
   says "'.*gpu_program' does not use the GPU through CUDA's driver: there is nothing to record"
   record 2 sleep:1000
   says "the iterations of '.*gpu_program' give the GPU nothing: there is nothing to record"
+  expect 2 "$MPSWEEP" record --device emulated -q --crowd 0 -o mine.job -- "$MPSWEEP_BUILD_DIR/tests/fakes/unaware" --forks 1
+  says 'some would not count: start fewer, which record needs, or '
   record 2 early kernel:1x32:1000:1
   says 'exited with status 0 before it was asked to stop'
   MPSWEEP_CUPTI=/nowhere.so record 1 kernel:1x32:1000:1

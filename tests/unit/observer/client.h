@@ -1,6 +1,6 @@
 /*
  * A client for tests of the watcher: it attaches to `shm`, which the test creates, and its one
- * handle is in the window from its first iteration on. The test has the rest: mpsweep_open_abi(),
+ * handle is in the window from its first iteration on. The test has the rest: client_open_next(),
  * mpsweep_end() and mpsweep_fail().
  */
 #pragma once
@@ -34,7 +34,7 @@ bool client_is_in_window(const struct mpsweep *worker)
 
 void client_fail_process(const char *text)
 {
-    (void)text;
+    shm_slot_fail(shm_slot_at(&shm, 0, 0), STATUS_WORKER, 0, text);
 }
 
 int mpsweep_begin(struct mpsweep *worker)

@@ -31,11 +31,12 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *out)
     return 0;
 }
 
-struct mpsweep *mpsweep_open_abi(unsigned abi, int number)
+/* Another process of the program took the last one at the same moment. */
+static bool was_taken;
+
+struct mpsweep *client_open_next(void)
 {
-    (void)abi;
-    (void)number;
-    return &handle;
+    return was_taken ? NULL : &handle;
 }
 
 int mpsweep_end(struct mpsweep *worker)
@@ -73,13 +74,10 @@ static void run(void (*iterate)(unsigned number))
     }
 }
 
-/* What is taken for an iteration of a program that does that over and over, within 20 s, in a
- * layout of that many threads; "": none is known; "lost": it is no longer. A process has one
- * observer, so that each program is a process.
- */
-static const char *iteration_of_threads(void (*iterate)(unsigned number), unsigned threads)
+/* Makes `shm` for a layout of that many threads. A process has one observer, so that each program
+ * is a process. */
+static void run_in_child(void (*iterate)(unsigned number), unsigned threads)
 {
-    static char words[SHM_TEXT_BYTES];
     const struct shm_settings settings = {0};
     int status = -1;
     assert_int_equal(shm_create(&settings, 1, threads, &shm), STATUS_OK);
@@ -90,6 +88,14 @@ static const char *iteration_of_threads(void (*iterate)(unsigned number), unsign
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
+}
+
+/* What is taken for an iteration of a program that does that over and over, within 20 s, in a
+ * layout of that many threads; "": none is known; "lost": it is no longer. */
+static const char *iteration_of_threads(void (*iterate)(unsigned number), unsigned threads)
+{
+    static char words[SHM_TEXT_BYTES];
+    run_in_child(iterate, threads);
     const struct shm_observer *seen = &shm_process_at(&shm, 0)->observer;
     bool found = atomic_load(&seen->state) == SHM_OBSERVED_ITERATION;
     shm_text_read(&seen->words, words);
@@ -118,6 +124,19 @@ static void test_waits(void **state)
     (void)state;
     assert_string_equal(iteration_of(answer),
                         "1 wait, 20 launches, 1 copy in of 1000 bytes, 1 copy out of 500 bytes");
+}
+
+static void test_a_handle_that_another_process_took(void **state)
+{
+    (void)state;
+    was_taken = true;
+    run_in_child(answer, 1);
+    was_taken = false;
+    assert_string_equal(shm_slot_at(&shm, 0, 0)->error,
+                        "has more processes or threads with iterations than the 1 thread of "
+                        "the layout, and some would not count: start fewer, which record "
+                        "needs, or give a layout with as many (-l hybrid:1x2)");
+    shm_release(&shm);
 }
 
 static void load_and_answer(unsigned number)
@@ -465,6 +484,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_a_handle_that_another_process_took),
         cmocka_unit_test(test_loads),
         cmocka_unit_test(test_polls),
         cmocka_unit_test(test_inputs),
