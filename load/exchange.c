@@ -58,10 +58,24 @@ static int note_sent(void *data, char *remote, char *local, int remote_port, int
     return exchange->sent++ > 0 ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
 }
 
-/* What all requests of this program have in common. The server is near: no proxy is between. Over
- * HTTP/2, which libcurl would choose with https, all would share one connection. */
-static void set_usual(CURL *easy, const char *url, long timeout_ms)
+/* libcurl takes a 101 that no request asked for as every 1xx, and waits for another answer. */
+static size_t take_header(char *line, size_t size, size_t count, void *data)
 {
+    static const char version[] = "HTTP/1.1", switching[] = " 101";
+    size_t all = size * count, at = strlen(version);
+    bool *switches = data;
+    *switches |= all >= at + strlen(switching) && strncmp(line, version, at - 1) == 0 &&
+                 strncmp(line + at, switching, strlen(switching)) == 0;
+    return *switches ? 0 : all;
+}
+
+/* What all requests of this program have in common. The server is near: no proxy is between. Over
+ * HTTP/2, which libcurl would choose with https, all would share one connection. *switches is set
+ * where an answer is a 101, which ends the request with CURLE_WRITE_ERROR. */
+static void set_usual(CURL *easy, const char *url, long timeout_ms, bool *switches)
+{
+    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, take_header);
+    curl_easy_setopt(easy, CURLOPT_HEADERDATA, switches);
     curl_easy_setopt(easy, CURLOPT_URL, url);
     curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
@@ -125,7 +139,7 @@ enum status exchange_init(const struct load_options *options, struct exchange *o
     if (!out->easy || (options->expected_text && !out->seam) || !add_header(out, "Expect:") ||
         !add_headers(out))
         return status_set(STATUS_MEMORY, "out of memory for a connection");
-    set_usual(out->easy, options->url, (long)(options->timeout_ns / NS_PER_MS));
+    set_usual(out->easy, options->url, (long)(options->timeout_ns / NS_PER_MS), &out->switches);
     set_request(out);
     curl_easy_setopt(out->easy, CURLOPT_HTTPHEADER, out->headers);
     curl_easy_setopt(out->easy, CURLOPT_WRITEFUNCTION, take_answer);
@@ -155,7 +169,7 @@ void exchange_begin(struct exchange *exchange, const struct body *body)
     exchange->first_byte_ns = exchange->last_byte_ns = 0;
     exchange->sent = 0;
     exchange->answer_bytes = exchange->seam_bytes = 0;
-    exchange->has_text = false;
+    exchange->has_text = exchange->switches = false;
     exchange->error[0] = '\0';
 }
 
@@ -202,7 +216,7 @@ enum exchange_result exchange_judge(const struct exchange *exchange, CURLcode co
 {
     const struct load_options *options = exchange->options;
     long status = 0;
-    if (code != CURLE_OK) {
+    if (code != CURLE_OK && !exchange->switches) {
         describe_error(exchange, code, text);
         return EXCHANGE_ERROR;
     }
@@ -271,17 +285,19 @@ enum exchange_readiness exchange_is_ready(const struct load_options *options,
     struct patience patience = {goes_on, data};
     CURL *easy = curl_easy_init();
     long status = 0;
+    bool switches = false;
     text[0] = '\0';
     if (!easy)
         return EXCHANGE_NOT_YET;
     set_usual(easy, options->ready ? options->ready : options->url,
-              options->ready ? READY_S * 1000 : CONNECT_MS);
+              options->ready ? READY_S * 1000 : CONNECT_MS, &switches);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, drop_answer);
     curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, options->ready ? 0L : 1L);
     curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
     curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, gives_up);
     curl_easy_setopt(easy, CURLOPT_XFERINFODATA, &patience);
     CURLcode code = curl_easy_perform(easy);
+    code = switches ? CURLE_OK : code;
     if (code == CURLE_OK)
         curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
     bool good = code == CURLE_OK && (!options->ready || (status >= 200 && status <= 299));

@@ -22,6 +22,7 @@ struct exchange {
     char *seam;     /* of an expected text: the last bytes that came, with which it may begin */
     size_t seam_bytes;
     bool has_text;               /* it has come */
+    bool switches;               /* the answer is a 101 */
     char error[CURL_ERROR_SIZE]; /* what curl found wrong with the answer, or "" */
 };
 

@@ -175,6 +175,8 @@ FAILED='3[0-9](\.[0-9])?% of the requests failed'
   fails "HTTP 500, and --expect asks for 200: '.+ok.+true.+'" --expect 200 -- --status 500
   # For longer than --timeout, too: requests end all the time.
   DURATION=$((HUNG + 1)) LONGEST=$((HUNG + 1)) fails 'HTTP 500' --expect 200 --timeout $HUNG -- --status 500
+  # Without asking for another protocol nothing comes behind it.
+  fails 'process 1 .*first request, POST http://127.0.0.1:[0-9]+/.*: HTTP 101' -- --status 101
   fails "an answer of 4 bytes without 'true'" --expect true -- --wrong-text ping
   fails 'process 1 .*first request, POST http://127.0.0.1:[0-9]+/.*: the connection was closed without an answer' -- --close
 }

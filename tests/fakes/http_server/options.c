@@ -123,7 +123,7 @@ static void take_option(enum option_id option, const char *value)
         break;
     case OPTION_STATUS:
         configured_fault = FAULT_STATUS;
-        fault_status = (int)number_of(value, 200, 599);
+        fault_status = (int)number_of(value, 100, 599);
         break;
     case OPTION_WRONG_TEXT:
         configured_fault = FAULT_TEXT;
