@@ -89,9 +89,17 @@ static const char *show_difference(const char *text, char out[DIFFERENCE_BYTES])
 
 static enum status refuse_plan(const struct campaign *campaign, const char *path)
 {
+    const struct results *earlier = &campaign->earlier;
+    const char *other = results_are_of_tune(earlier) ? "tune" : "sweep";
     char was[OPTIONS_BYTES] = "", is[OPTIONS_BYTES] = "";
     char shown_was[DIFFERENCE_BYTES], shown_is[DIFFERENCE_BYTES];
-    if (!record_options_differ(campaign->earlier.header, campaign->job,
+    if (json_array_size(earlier->points) > 0 && strcmp(other, campaign->dated) != 0)
+        return status_set(
+            STATUS_USAGE,
+            "'%s' holds a %s, not a %s: continue it with 'mpsweep %s', or give another "
+            "name",
+            path, other, campaign->dated, other);
+    if (!record_options_differ(earlier->header, campaign->job,
                                &(struct text){.at = was, .size = sizeof was},
                                &(struct text){.at = is, .size = sizeof is}))
         return status_set(STATUS_USAGE,

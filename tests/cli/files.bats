@@ -285,8 +285,10 @@ and this is --layout threads:1,threads:2; give what it was begun with, or anothe
   # A tune of the same options has points of its own.
   local same=(--device emulated --kernels 5 --duration 0.05 --warmup 0.02 -q -o tuned.jsonl)
   expect 0 "$MPSWEEP" tune "${same[@]}" --budget 2
-  refused "'tuned.jsonl' holds another plan: give the command, job and options that it was begun" \
+  refused "'tuned.jsonl' holds a tune, not a sweep: continue it with 'mpsweep tune', or give another name" \
     "$MPSWEEP" sweep "${same[@]}" --resume
+  refused "'all.jsonl' holds a sweep, not a tune: continue it with 'mpsweep sweep', or give another name" \
+    "$MPSWEEP" tune --device emulated --budget 2 -q -o all.jsonl --resume
   # What a record holds counts, whatever the header claims.
   jq -c 'if .type == "point" and .id == 1 then .processes += 7 else . end' kept.jsonl >all.jsonl
   refused "'all.jsonl' holds another plan" "$MPSWEEP" sweep "${MEASURE[@]}" -o all.jsonl --resume
