@@ -47,8 +47,9 @@
 /* A load of code this many launches after the one before belongs to an iteration: once a program is
  * ready, a new shape needs another kernel now and then (test_loads). */
 #define LOADED_APART 2000
-/* While no period is known, what was called is reported once in this many calls. */
-#define NOTE_CALLS 4096
+/* While no period is known, what is reported of the calls is behind by at most this share of them:
+ * a program may hang after any of them. */
+#define NOTE_BEHIND 64
 /* At the end a thread waits this long to be ended before it goes on as if nothing had been, and
  * looks this often whether that is over ("programs that end or hang while they are measured"). */
 #define HOLD_NS NS_PER_S
@@ -64,7 +65,7 @@ struct watcher {
     uint64_t quiet_calls;  /* since the last wait */
     uint64_t wait_ns;      /* when that was, or the first call */
     bool quiet;            /* it was long ago */
-    uint64_t ranges, all_calls;
+    uint64_t ranges, all_calls, noted_calls;
     uint64_t calls[CALL_KINDS];
     uint64_t made_at;   /* how many graphs were launched when one was last made */
     uint64_t loaded_at; /* how many launches there had been when code was last loaded */
@@ -152,8 +153,9 @@ static bool has_launched(void)
     return atomic_load_explicit(&watchers.launched, memory_order_relaxed);
 }
 
-static void note_calls(const struct watcher *watcher)
+static void note_calls(struct watcher *watcher)
 {
+    watcher->noted_calls = watcher->all_calls;
     report_calls(watcher->calls, has_launched() || atomic_load(&watchers.copied_out));
 }
 
@@ -526,7 +528,10 @@ static void count(struct watcher *watcher, const struct call *call)
     }
     if (!atomic_load_explicit(&watchers.opened, memory_order_relaxed))
         report_call();
-    if (!watcher->handle && ++watcher->all_calls % NOTE_CALLS == 0)
+    watcher->all_calls++;
+    /* Who has only loaded code has done nothing yet. */
+    if (!watcher->handle && watcher->all_calls > watcher->calls[CALL_LOAD] &&
+        watcher->all_calls > watcher->noted_calls + watcher->noted_calls / NOTE_BEHIND)
         note_calls(watcher);
 }
 

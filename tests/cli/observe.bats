@@ -149,7 +149,7 @@ END
   local program=$MPSWEEP_BUILD_DIR/tests/fakes/silent_gpu_program
   [ -x "$program" ] || skip "the fakes are not built"
   observe 2 -l processes:1 --timeout 8 -- "$program" kernel:8x128:100000:5 out:65536 stuck:20
-  points 'all(.error | test("made its last call to the GPU [0-9.]+ s ago, before its iterations were known \\(it made .*launches.*\\): it hangs, or works for that long without the GPU: look what it waits for, or give a longer --timeout$"))' r.jsonl
+  points 'all(.error | test("made its last call to the GPU [0-9.]+ s ago, before its iterations were known \\(it made 105 launches, 20 waits, 21 copies out, 1 load of code\\): it hangs, or works for that long without the GPU: look what it waits for, or give a longer --timeout$"))' r.jsonl
 }
 
 @test "processes that take one port get a hint at {port}" {
