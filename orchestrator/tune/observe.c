@@ -9,6 +9,9 @@
 /* Half an interval of too few iterations for one, over the square root of their number. */
 #define FEW_REL 2.0
 
+/* In the error of a layout whose buffers the memory of the GPU does not hold. */
+#define NO_MEMORY "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY"
+
 double tune_value_of(const struct tune *tune, double ips, double p99_us, double joules)
 {
     switch (tune->objective) {
@@ -80,9 +83,11 @@ static void observe_all(const struct tune *tune, const json_t *record, struct tu
     out->crowded =
         refused && json_is_true(json_object_get(record, "mps")) &&
         mps_limits_refused((int)number_at(record, "cuda_error"), text_at(record, "error"));
+    out->full = refused && strstr(text_at(record, "error"), NO_MEMORY);
     if (!point_is_measured(record))
         return;
-    out->outcome = over_memory(tune, record) ? TUNE_INFEASIBLE : TUNE_MEASURED;
+    out->full = over_memory(tune, record);
+    out->outcome = out->full ? TUNE_INFEASIBLE : TUNE_MEASURED;
     out->ips = positive(record, "throughput_ips");
     out->cpus = fmax(0.0, point_cpus_in_use(record));
     out->p99_us = positive(latency, "p99");

@@ -36,6 +36,15 @@ static bool is_more_of(const struct tune_candidate *one, const struct tune_candi
            one->axes[TUNE_AXIS_LAUNCH] == other->axes[TUNE_AXIS_LAUNCH];
 }
 
+/* Each process has a context, and each iteration in flight its buffers, however they are launched.
+ * A limit on the memory of a client is another matter. */
+static bool takes_as_much_memory(const struct tune_candidate *one,
+                                 const struct tune_candidate *other)
+{
+    return one->processes >= other->processes && tune_in_flight(one) >= tune_in_flight(other) &&
+           one->axes[TUNE_AXIS_LIMIT] == 0 && other->axes[TUNE_AXIS_LIMIT] == 0;
+}
+
 /* Whether over MPS the driver had no room for another client. A program dies of that by itself; one
  * that lacks threads has its clients. */
 static bool was_crowded(const struct tune_search *search, size_t refused)
@@ -64,10 +73,12 @@ bool tune_search_is_beyond(const struct tune_search *search, size_t point)
         return true;
     for (size_t i = 0; i < search->refused_count; i++) {
         const struct tune_candidate *other = &search->candidates[search->refused[i]];
-        bool refused = search->states[search->refused[i]].seen.outcome == TUNE_INFEASIBLE;
+        const struct tune_observation *seen = &search->states[search->refused[i]].seen;
+        bool refused = seen->outcome == TUNE_INFEASIBLE;
         bool crowded = was_crowded(search, search->refused[i]);
         if (one->axes[TUNE_AXIS_MPS] == other->axes[TUNE_AXIS_MPS] &&
             ((refused && is_more_of(one, other)) ||
+             (refused && seen->full && takes_as_much_memory(one, other)) ||
              (crowded && has_as_many_queues(one, other) && !tune_has_room(search, other))))
             return true;
     }

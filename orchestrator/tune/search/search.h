@@ -117,6 +117,7 @@ struct tune_observation {
     bool unready;                           /* TUNE_FAILED: its workers did not get ready */
     unsigned threads; /* and a process of the program has no more than those; 0: not known */
     bool crowded;     /* TUNE_INFEASIBLE: over MPS the driver had no room for another client */
+    bool full;        /* TUNE_INFEASIBLE: there was too little memory */
 };
 
 enum tune_stage {

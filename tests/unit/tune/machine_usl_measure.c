@@ -172,6 +172,7 @@ void usl_look(const struct tune_truth *truth, const struct point *point, double 
     double ips = tune_truth_ips(truth, point), p99_us = tune_truth_p99_us(truth, point);
     *out = (struct tune_observation){.outcome = ips > 0.0 ? TUNE_MEASURED : TUNE_INFEASIBLE};
     out->crowded = usl_is_crowded(usl, point);
+    out->full = ips <= 0.0 && !out->crowded;
     if (ips <= 0.0)
         return;
     double luck = luck_of(usl, point, set);

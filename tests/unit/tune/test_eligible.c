@@ -75,6 +75,34 @@ static void test_as_many_queues_of_clients_are_not_tried(void **state)
         assert_false(tune_search_is_beyond(rig.search, i));
 }
 
+/* What lacked memory lacks it as other threads, with other queues and as graphs, too. */
+static void test_as_much_memory_is_not_tried(void **state)
+{
+    (void)state;
+    struct tune_candidate space[] = {
+        {.processes = 2, .threads = 8, .streams = 2, .connections = 8},
+        {.processes = 2, .threads = 1, .streams = 16, .connections = 2},
+        {.processes = 4, .threads = 8, .axes = {[TUNE_AXIS_LAUNCH] = 1}},
+        {.processes = 1, .threads = 64, .connections = 8},
+        {.processes = 4, .threads = 4, .streams = 1},
+        {.processes = 4, .threads = 8, .axes = {[TUNE_AXIS_MPS] = 1}},
+        {.processes = 4, .threads = 8, .axes = {[TUNE_AXIS_LIMIT] = 1}},
+    };
+    const bool is_beyond[] = {false, true, true, false, false, false, false};
+    const struct tune_observation full = {.outcome = TUNE_INFEASIBLE, .full = true};
+    const struct tune_observation other = {.outcome = TUNE_INFEASIBLE};
+    rig_take_space(space, sizeof space / sizeof *space);
+    rig_begin(&rig_rules);
+    tune_search_note(rig.search, 0, &full);
+    for (size_t i = 0; i < rig.count; i++)
+        assert_int_equal(tune_search_is_beyond(rig.search, i), is_beyond[i]);
+    /* For another reason these may work. */
+    rig_begin(&rig_rules);
+    tune_search_note(rig.search, 0, &other);
+    for (size_t i = 0; i < rig.count; i++)
+        assert_false(tune_search_is_beyond(rig.search, i));
+}
+
 /* A program has no more threads than it has, in whatever layout. */
 static void test_more_threads_than_a_program_has_are_not_tried(void **state)
 {
@@ -234,6 +262,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_more_of_what_is_refused_is_not_tried, rig_end),
         cmocka_unit_test_teardown(test_as_many_queues_of_clients_are_not_tried, rig_end),
+        cmocka_unit_test_teardown(test_as_much_memory_is_not_tried, rig_end),
         cmocka_unit_test_teardown(test_more_threads_than_a_program_has_are_not_tried, rig_end),
         cmocka_unit_test_teardown(test_processes_that_lacked_threads_had_room, rig_end),
         cmocka_unit_test_teardown(test_a_setting_that_never_works_is_given_up, rig_end),
