@@ -72,9 +72,13 @@ void tune_truth_calibrate(const struct tune_truth *truth, unsigned seed, const s
 void tune_truth_look(const struct tune_truth *truth, const struct point *point, double window_s,
                      uint64_t set, uint64_t *random, struct tune_observation *out);
 
+/* About the error that predictions are expected to have. */
+#define TUNE_FOREKNOWN_REL 0.15
+
 /* The whole: a tune with that many seconds on that machine, in time that is only counted. */
 struct tune_trial {
     bool guided, trusted;
+    bool foreknown; /* guided by what is true, each layout off by TUNE_FOREKNOWN_REL by itself */
     const struct tune_search *search; /* while it runs; or NULL, and no layout is left out */
     double budget_s, max_p99_us, max_cpus;
     /* What came of it. */
