@@ -91,6 +91,7 @@ static bool is_file(const char *path)
 
 static enum status start_error(const char *program, int error)
 {
+    struct stat info;
     enum status code = error == ENOENT || error == ENOTDIR ? STATUS_NOT_FOUND : STATUS_SYSTEM;
     /* A name that is looked for on PATH may be that of a file in the working directory. */
     bool is_here = error == ENOENT && !strchr(program, '/') && is_file(program);
@@ -100,6 +101,14 @@ static enum status start_error(const char *program, int error)
     if (is_here)
         return status_set(code,
                           "cannot run '%s': the file of that name here is not executable: write "
+                          "its interpreter before it",
+                          program);
+    bool refused = error == EACCES && strchr(program, '/') && stat(program, &info) == 0;
+    if (refused && S_ISDIR(info.st_mode))
+        return status_set(code, "cannot run '%s': it is a directory", program);
+    if (refused && !(info.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)))
+        return status_set(code,
+                          "cannot run '%s': it is not executable: 'chmod +x' makes it so, or write "
                           "its interpreter before it",
                           program);
     return status_set(code, "cannot run '%s': %s", program, strerror(error));

@@ -349,11 +349,13 @@ SCRIPT
   local sweep=("$MPSWEEP" sweep --device emulated)
   refused "there is no program after '--'" "${sweep[@]}" --
   refused "cannot run './nothing': No such file" "${sweep[@]}" -- ./nothing
-  refused "cannot run '/': Permission denied" "${sweep[@]}" -- /
+  refused "cannot run '/': it is a directory" "${sweep[@]}" -- /
   : >nothing.py
   mkdir nothing
   refused "cannot run 'nothing.py': the file of that name here is not executable: write its interpreter before it$" \
     "${sweep[@]}" -- nothing.py
+  refused "cannot run './nothing.py': it is not executable: 'chmod \+x' makes it so, or write its interpreter before it$" \
+    "${sweep[@]}" -- ./nothing.py
   chmod +x nothing.py
   refused "cannot run 'nothing.py': No such file or directory; did you mean './nothing.py'\?$" "${sweep[@]}" -- nothing.py
   refused "cannot run 'nothing': No such file or directory$" "${sweep[@]}" -- nothing

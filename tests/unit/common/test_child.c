@@ -170,13 +170,18 @@ static void what_cannot_run_is_an_error_of_the_start(void **state)
     expect_start_error("/nonexistent/program", STATUS_NOT_FOUND,
                        "cannot run '/nonexistent/program': No such file or directory");
     expect_start_error("", STATUS_NOT_FOUND, "cannot run '': No such file or directory");
-    expect_start_error("/proc", STATUS_SYSTEM, "cannot run '/proc': Permission denied");
+    expect_start_error("/proc", STATUS_SYSTEM, "cannot run '/proc': it is a directory");
 
     char path[] = "/tmp/test_child.XXXXXX";
     char text[256];
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     assert_int_equal(write(fd, "echo no shebang\n", 16), 16);
+    snprintf(text, sizeof text,
+             "cannot run '%s': it is not executable: 'chmod +x' makes it so, or write its "
+             "interpreter before it",
+             path);
+    expect_start_error(path, STATUS_SYSTEM, text);
     assert_int_equal(fchmod(fd, 0755), 0);
     close(fd);
     snprintf(text, sizeof text,
