@@ -34,6 +34,18 @@ enum status trace_run(struct session *session, const struct point *point,
     return trace_judge(round_run(session, point, limits, result), result);
 }
 
+/* A program whose iterations were found on the GPU has called its driver. */
+static enum status check_traced(const struct timeline *timeline, const struct round_result *result)
+{
+    for (uint32_t p = 0; p < timeline->process_count && result->observed.what[0]; p++)
+        if (timeline->processes[p].pid == 0)
+            return status_set(STATUS_WORKER,
+                              "process %u works on the GPU, and the driver has loaded nothing that "
+                              "traces it: it must leave " OBSERVER_INJECTION_VARIABLE " as it is",
+                              p);
+    return STATUS_OK;
+}
+
 enum status trace_run_traced(struct session *session, const struct point *point,
                              const struct round_limits *limits, uint64_t records,
                              struct trace_buffer *buffer, struct timeline *timeline,
@@ -51,6 +63,8 @@ enum status trace_run_traced(struct session *session, const struct point *point,
     session->trace = NULL;
     if (status == STATUS_OK)
         status = timeline_merge(buffer, timeline);
+    if (status == STATUS_OK)
+        status = check_traced(timeline, result);
     if (status == STATUS_OK)
         timeline_rename(timeline, trace_demangle);
     return status;

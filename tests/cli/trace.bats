@@ -361,6 +361,15 @@ says_of_point() {
   [ ! -e t.json ]
 }
 
+@test "a program that gives the driver another library than the tracer has no empty trace" {
+  local program=$MPSWEEP_BUILD_DIR/tests/fakes/silent_gpu_program
+  [ -x "$program" ] || skip "the fakes are not built"
+  expect 2 "$MPSWEEP" trace --device emulated -q -l threads:1 -o t.json -- \
+    env -u CUDA_INJECTION64_PATH "$program" in:4096 kernel:1x32:50000:3 out:1024
+  says 'process 0 works on the GPU, and the driver has loaded nothing that traces it: it must leave CUDA_INJECTION64_PATH as it is$'
+  [ ! -e t.json ]
+}
+
 @test "a program that launches a graph, ends at once, or uses no GPU" {
   local program=$MPSWEEP_BUILD_DIR/tests/fakes/gpu_program
   [ -x "$program" ] || skip "the fakes are not built"
