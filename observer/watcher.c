@@ -193,13 +193,14 @@ static void refuse_more(unsigned slots)
                             "iterations had ended: keep one for as long as the point lasts");
         return;
     }
-    unsigned threads = slots / shm_streams(client_shm()->header);
-    snprintf(
-        text, sizeof text,
-        "has more processes or threads with iterations than the %u thread%s of the layout, and "
-        "some would not count: start fewer, which record needs, or give a layout with as many "
-        "(-l hybrid:1x%u)",
-        threads, threads == 1 ? "" : "s", threads + 1);
+    const struct shm_header *header = client_shm()->header;
+    unsigned threads = slots / shm_streams(header);
+    snprintf(text, sizeof text,
+             "has more processes or threads with iterations than the %u thread%s of the layout, "
+             "and some would not count: start fewer, which record needs, or give a layout with as "
+             "many (for P processes -l hybrid%s:Px%u, or more)",
+             threads, threads == 1 ? "" : "s", header->settings.with_mps ? "" : "-timesliced",
+             threads + 1);
     client_fail_process(text);
 }
 

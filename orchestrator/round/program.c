@@ -288,8 +288,9 @@ static enum status check_uncounted(const struct round *round)
             return blame(round, p, STATUS_WORKER,
                          "gives the GPU work from more processes than the %u thread%s of the "
                          "layout, and some would not count: start fewer, which record needs, or "
-                         "give a layout with as many (-l hybrid:1x%u)",
-                         threads, threads == 1 ? "" : "s", threads + 1);
+                         "give a layout with as many (for P processes -l hybrid%s:Px%u, or more)",
+                         threads, threads == 1 ? "" : "s",
+                         point_over_mps(round->point) ? "" : "-timesliced", threads + 1);
     return STATUS_OK;
 }
 

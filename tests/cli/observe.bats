@@ -117,8 +117,8 @@ COPIES="1 copy in of 65536 bytes, 1 copy out of 65536 bytes"
 @test "processes that a program starts need threads of the layout" {
   observe 0 -l hybrid:1x2 -- "$UNAWARE" --forks 1
   points 'all(measured and all(.per_worker[]; .ips > 0))' r.jsonl
-  observe 2 -l processes:1 --duration 5 -- "$UNAWARE" --forks 1
-  points 'all(.error | test("^process 0 \\(unaware\\) has more processes or threads with iterations than the 1 thread of the layout, .*hybrid:1x2"))' r.jsonl
+  observe 2 -l processes:1 -l processes+mps:1 --duration 5 -- "$UNAWARE" --forks 1
+  points 'all((if .mps then "" else "-timesliced" end) as $kind | .error | test("^process 0 \\(unaware\\) has more processes or threads with iterations than the 1 thread of the layout, .*\\(for P processes -l hybrid\($kind):Px2, or more\\)"))' r.jsonl
 }
 
 # Without copies in it takes seconds until what the first does is known.
@@ -127,7 +127,7 @@ COPIES="1 copy in of 65536 bytes, 1 copy out of 65536 bytes"
   [ -x "$program" ] || skip "the fakes are not built"
   echo "'$program' kernel:8x128:100000:5 out:65536 & '$program' in:65536 kernel:8x128:100000:5 out:65536 & wait" >two.sh
   observe 2 -l processes:1 --duration 0.5 -- sh two.sh
-  points 'all(.error | test("^process 0 \\(sh\\) (gives the GPU work from more processes|has more processes or threads with iterations) than the 1 thread of the layout, .*hybrid:1x2"))' r.jsonl
+  points 'all(.error | test("^process 0 \\(sh\\) (gives the GPU work from more processes|has more processes or threads with iterations) than the 1 thread of the layout, .*hybrid-timesliced:Px2"))' r.jsonl
 }
 
 @test "an iteration needs the process that it was found in" {
