@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -135,6 +136,37 @@ void process_tree_terminate(pid_t root)
 {
     process_tree_signal(root, SIGTERM);
     process_tree_signal(root, SIGCONT);
+}
+
+static bool is_without(pid_t pid, const char *text)
+{
+    char path[48], *variable = NULL;
+    size_t room = 0;
+    bool found = false;
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return false;
+    while (!found && getdelim(&variable, &room, '\0', file) >= 0)
+        found = strstr(variable, text) != NULL;
+    found |= ferror(file) != 0;
+    free(variable);
+    fclose(file);
+    /* One that has ended has none. */
+    return !found && process_start_time(pid) != 0;
+}
+
+pid_t process_tree_find_without(pid_t root, const char *text)
+{
+    struct listing listing = list_all();
+    pid_t found = 0;
+    for (size_t i = 0; i < listing.count && found == 0; i++) {
+        pid_t pid = listing.seen[i].pid;
+        if (pid != root && descends(&listing, pid, root) && is_without(pid, text))
+            found = pid;
+    }
+    free(listing.seen);
+    return found;
 }
 
 static uint64_t tree_cpu_ns(pid_t pid, int depth);

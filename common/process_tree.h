@@ -23,6 +23,10 @@ size_t process_tree_signal(pid_t root, int signal);
  * only after SIGCONT. */
 void process_tree_terminate(pid_t root);
 
+/* A descendant of a process that runs, and in whose environment, as it began its program with it,
+ * no variable has the text; 0: there is none. One of which that cannot be read is passed over. */
+pid_t process_tree_find_without(pid_t root, const char *text);
+
 /* What a process and its descendants have used of CPUs, with those that have ended and were waited
  * for. It reads what belongs to them alone, however many other processes there are; a kernel
  * without /proc/PID/task/TID/children (CONFIG_PROC_CHILDREN) shows no descendants that run. */

@@ -7,9 +7,11 @@
 #include "common/clock.h"
 #include "job/options.h"
 #include "common/process.h"
+#include "common/process_tree.h"
 #include "common/text.h"
 #include "orchestrator/crew/program.h"
 #include "orchestrator/round/internal.h"
+#include "wire/program.h"
 #include "wire/tick.h"
 
 /* How mpsweep_fail() begins. */
@@ -107,7 +109,7 @@ static double silent_for_s(const struct round *round, unsigned process, double a
 /* A program that does not report its iterations, and none were found. */
 static enum status blame_observed(const struct round *round, unsigned process, double seconds)
 {
-    char words[SHM_TEXT_BYTES];
+    char words[SHM_TEXT_BYTES], command[256];
     const char *asked = round->point->program.tick;
     struct tick tick = {.kind = TICK_AUTO};
     enum shm_observed state = round_program_read_observer(round, process, words);
@@ -146,10 +148,17 @@ static enum status blame_observed(const struct round *round, unsigned process, d
                      "what ends one with --tick, such as sync for each wait, a longer --timeout, "
                      "or let it report them",
                      seconds, words);
+    pid_t loser = process_tree_find_without(round->children[process].pid, OBSERVER_LIBRARY);
+    if (loser && tick.kind != TICK_NVTX)
+        return blame(round, process, STATUS_WORKER,
+                     "did not report that it is ready within %.3g s, and is not observed: its "
+                     "process %d (%.60s) lacks " OBSERVER_LIBRARY " in LD_PRELOAD: pass the "
+                     "environment on, and a library of yours as LD_PRELOAD=library:$LD_PRELOAD",
+                     seconds, (int)loser, process_command(loser, command, sizeof command));
     return blame(round, process, STATUS_WORKER,
                  "did not report that it is ready within %.3g s: it must call mpsweep_ready() "
                  "(mpsweep.ready() in Python), or work on the GPU, where iterations are found "
-                 "unless it is linked statically or loses LD_PRELOAD",
+                 "unless it is linked statically",
                  seconds);
 }
 

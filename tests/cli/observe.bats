@@ -223,6 +223,13 @@ serves_the_rate() {
   points 'all(.error | test("launched nothing and copied nothing out within .* s \\(it made [0-9]+ waits, [0-9]+ cop.*let it report them"))' r.jsonl
 }
 
+@test "a program that loses the observer is named, with the process that did" {
+  echo 'export LD_PRELOAD=/nothing.so; "$1" & wait' >loses.sh
+  observe 2 -l threads:1 --timeout 3 -- sh loses.sh "$UNAWARE"
+  points 'all(.error | test("^process 0 \\(sh\\) did not report that it is ready within .* s, and is not observed: its process [0-9]+ \\(.*unaware\\) lacks mpsweep-observer.so in LD_PRELOAD: pass the environment on, and a library of yours as LD_PRELOAD=library:\\$LD_PRELOAD"))' r.jsonl
+  observe 0 -l threads:1 -- sh -c 'LD_PRELOAD=/nothing.so:$LD_PRELOAD exec "$0"' "$UNAWARE"
+}
+
 @test "a program that launches nothing has iterations of what it copies out" {
   observe 0 -l threads:1 -- "$MPSWEEP_BUILD_DIR/tests/fakes/silent_gpu_program" in:1000 out:2000 sync
   takes "1 wait, 1 copy in of 1000 bytes, 1 copy out of 2000 bytes"

@@ -188,6 +188,17 @@ static void descendants_are_bound_and_the_root_is_not(void **state)
     end_child(pid);
 }
 
+static void a_descendant_without_a_text_in_its_environment_is_found(void **state)
+{
+    (void)state;
+    pid_t pid = start_child(NULL);
+    assert_int_equal(process_tree_find_without(getpid(), "no environment has this"), pid);
+    assert_int_equal(process_tree_find_without(getpid(), "="), 0);
+    make_zombie(pid);
+    assert_int_equal(process_tree_find_without(getpid(), "no environment has this"), 0);
+    end_child(pid);
+}
+
 #define BURN_NS (50 * NS_PER_MS)
 #define TICK_NS (10 * NS_PER_MS)
 
@@ -241,6 +252,7 @@ int main(void)
         cmocka_unit_test(a_name_misleads_nobody),
         cmocka_unit_test(a_command_is_printable_and_fits),
         cmocka_unit_test(descendants_are_bound_and_the_root_is_not),
+        cmocka_unit_test(a_descendant_without_a_text_in_its_environment_is_found),
         cmocka_unit_test(the_cpu_time_of_a_tree_has_what_runs_and_what_has_ended),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
