@@ -404,8 +404,8 @@ enum status round_program_check_attached(const struct round *round,
         if (!attached[p] && over_mps)
             return blame(round, p, STATUS_WORKER,
                          "is not a client of the MPS daemon: no measurement; it must use the GPU "
-                         "%s, and leave CUDA_MPS_PIPE_DIRECTORY and CUDA_VISIBLE_DEVICES as they "
-                         "are",
+                         "%s, and leave its user, CUDA_MPS_PIPE_DIRECTORY and "
+                         "CUDA_VISIBLE_DEVICES as they are",
                          point_is_server(point) ? "by its first answer"
                                                 : "before it reports that it is ready");
     }

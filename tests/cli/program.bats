@@ -468,7 +468,7 @@ SCRIPT
 }
 
 @test "no use of the GPU, no number over MPS" {
-  fails no-gpu 'is not a client of the MPS daemon: no measurement' -l processes+mps:2 -l hybrid:2x2
+  fails no-gpu 'is not a client of the MPS daemon: no measurement; .*, and leave its user, CUDA_MPS_PIPE_DIRECTORY and CUDA_VISIBLE_DEVICES as they are' -l processes+mps:2 -l hybrid:2x2
 }
 
 @test "programs that continue after the stop are measured and ended by SIGTERM" {
