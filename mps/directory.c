@@ -198,6 +198,12 @@ static void visit_abandoned(int base, const char *name, void *argument)
     remove_if_abandoned(base, name);
 }
 
+/* With these rights, also under a umask that takes some of the owner. */
+static bool make_folder(int directory, const char *name, mode_t mode)
+{
+    return mkdirat(directory, name, mode) == 0 && fchmodat(directory, name, mode, 0) == 0;
+}
+
 /* Fills a new, empty, private directory; its descriptor is in the struct. On failure what was made
  * in it is removed again, and the descriptor is closed. */
 static enum status fill(struct mps_directory *made)
@@ -213,8 +219,8 @@ static enum status fill(struct mps_directory *made)
             return status_set(STATUS_BUSY, "another mpsweep is just taking '%s'", made->path);
         return status_set(STATUS_SYSTEM, "cannot lock '%s': %s", made->path, strerror(error));
     }
-    bool good = mkdirat(made->fd, "mps", 0700) == 0 && mkdirat(made->fd, "log", 0700) == 0 &&
-                mkdirat(made->fd, "off", 0500) == 0;
+    bool good = make_folder(made->fd, "mps", 0700) && make_folder(made->fd, "log", 0700) &&
+                make_folder(made->fd, "off", 0500);
     if (good)
         return STATUS_OK;
     int error = errno;
@@ -242,7 +248,8 @@ static enum status try_under(const char *base, struct mps_directory *out)
     if (!mkdtemp(made.path))
         return status_set(STATUS_SYSTEM, "cannot make a directory in '%s': %s", base,
                           strerror(errno));
-    made.fd = open(made.path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (chmod(made.path, 0700) == 0)
+        made.fd = open(made.path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (made.fd < 0) {
         int error = errno;
         rmdir(made.path);
@@ -440,7 +447,7 @@ enum status mps_directory_make_at(const char *path, struct mps_directory *out)
         status = check_parent(made.path);
     if (status != STATUS_OK)
         return status;
-    made.was_there = mkdir(made.path, 0700) != 0;
+    made.was_there = !make_folder(AT_FDCWD, made.path, 0700);
     if (made.was_there && errno != EEXIST)
         return status_set(STATUS_USAGE, "cannot make '%s': %s", made.path, strerror(errno));
     status = open_at(made.path, &made.fd);

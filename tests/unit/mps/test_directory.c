@@ -97,6 +97,25 @@ static void unfinished_ones_are_cleared(void **state)
     ASSERT_OK(mps_directory_remove(&made));
 }
 
+static void a_umask_takes_no_rights_of_the_owner(void **state)
+{
+    (void)state;
+    static const char *const folders[] = {"", "/mps", "/log"};
+    struct mps_directory made;
+    struct stat info;
+    char path[128];
+    mode_t mask = umask(0777);
+    enum status status = mps_directory_make(&made);
+    umask(mask);
+    ASSERT_OK(status);
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        snprintf(path, sizeof path, "%s%s", made.path, folders[i]);
+        assert_int_equal(stat(path, &info), 0);
+        assert_int_equal(info.st_mode & 0777, 0700);
+    }
+    ASSERT_OK(mps_directory_remove(&made));
+}
+
 /* -- a maker that goes on between two looks at its locks -- */
 
 int __real_openat(int directory, const char *name, int flags, ...);
@@ -379,6 +398,7 @@ int main(void)
         IN_A_PLACE(directories_are_private_and_go_away),
         IN_A_PLACE(abandoned_ones_are_cleared_and_live_ones_kept),
         IN_A_PLACE(unfinished_ones_are_cleared),
+        IN_A_PLACE(a_umask_takes_no_rights_of_the_owner),
         IN_A_PLACE(one_whose_lock_gets_its_name_is_kept),
         IN_A_PLACE(what_only_looks_like_ours_is_left_alone),
         IN_A_PLACE(a_tree_that_stays_gives_the_first_reason),
