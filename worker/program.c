@@ -198,10 +198,11 @@ static bool observer_reports(const struct supervisor *supervisor, enum shm_obser
     return atomic_load(&shm_process_at(shm, supervisor->process.index)->observer.state) == state;
 }
 
-/* Whether others than the keeper live: what the program has started. */
+/* Whether others than the keeper live: what the program has started. Of a daemon that ends its
+ * parent as it begins, one look may meet neither; a second one meets it. */
 static bool has_left_any(void)
 {
-    return process_tree_signal(getpid(), 0) > 1;
+    return process_tree_signal(getpid(), 0) > 1 || process_tree_signal(getpid(), 0) > 1;
 }
 
 /* When a program ended too early, and why that may be if it ended well. */
