@@ -214,7 +214,7 @@ static const char *too_early(const struct supervisor *supervisor, bool ready, bo
         return "before it was asked to stop";
     if (well && has_left_any())
         return "before it was ready, and left a process that goes on without it, as a daemon does: "
-               "it must stay until mpsweep ends it";
+               "it must stay in the foreground until mpsweep ends it (no '&', 'setsid --wait')";
     if (well && observer_reports(supervisor, SHM_OBSERVED_CALLS))
         return "before its iterations on the GPU were known, which takes seconds: it must go on "
                "until mpsweep ends it";
