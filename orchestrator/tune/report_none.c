@@ -24,13 +24,16 @@ static const json_t *first_failure(const struct tune *tune)
 static const char *why_unready(const struct tune *tune)
 {
     if (tune->pace.unended_s > 0.0)
-        return tune->rules.program ? "; does it end on SIGTERM, does its iteration end?"
-                                   : "; does its iteration end?";
+        return tune->rules.program ? " (does it end on SIGTERM, does its iteration end?)"
+                                   : " (does its iteration end?)";
     if (tune->pace.was_ready)
-        return "; it was ready";
+        return " (it was ready)";
     if (tune->rules.server)
-        return "; is it ready, does it answer the request?";
-    return tune->rules.program ? "; does it work on the GPU, or call mpsweep_ready()?" : "";
+        return " (is it ready, does it answer the request?)";
+    return tune->rules.program
+               ? " (does it work on the GPU, keep the LD_PRELOAD that it gets, or call "
+                 "mpsweep_ready()?)"
+               : "";
 }
 
 bool tune_is_constrained(const struct tune *tune)

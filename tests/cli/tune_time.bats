@@ -74,14 +74,14 @@ has_a_sleeper() { pgrep -f -x 'sleep 1000\.25' >/dev/null; }
   # shellcheck disable=SC2016
   expect 4 "$MPSWEEP" tune --device emulated --budget 12s -l threads:1 -o r.jsonl -- \
     sh -c 'trap "" TERM; exec "$0"' "$MPSWEEP_BUILD_DIR/tests/fakes/unaware"
-  grep -qE '^no layout was measured: .* did not end within [0-9.]+ s of its window; does it end on SIGTERM, .*: give a longer --budget' out
+  grep -qE '^no layout was measured: .* did not end within [0-9.]+ s of its window \(does it end on SIGTERM, .*\): give a longer --budget' out
   grep -qE '^\[look 1, [0-9]+ s left\] .*: not ended in [0-9]+ s after its window: there is no more time for it$' err
 }
 
 @test "a program that does nothing on the GPU: what it lacks is named" {
   expect 4 "$MPSWEEP" tune --device emulated --budget 2s -o r.jsonl -- sleep 1000
   grep -qE '^\[look 1, [0-9]+ s left\] .*: not ready in [0-9]+ s: there is no more time for it$' err
-  grep -qE '^no layout was measured: .* had no window after [0-9.]+ s; does it work on the GPU, or call mpsweep_ready\(\)\?: give a longer --budget' out
+  grep -qE '^no layout was measured: .* had no window after [0-9.]+ s \(does it work on the GPU, keep the LD_PRELOAD that it gets, or call mpsweep_ready\(\)\?\): give a longer --budget' out
 }
 
 @test "a worker that hangs while it starts, in an iteration, and at its end" {

@@ -135,7 +135,8 @@ static void test_a_handle_that_another_process_took(void **state)
     assert_string_equal(shm_slot_at(&shm, 0, 0)->error,
                         "has more processes or threads with iterations than the 1 thread of "
                         "the layout, and some would not count: start fewer, which record "
-                        "needs, or give a layout with as many (-l hybrid:1x2)");
+                        "needs, or give a layout with as many (for P processes -l "
+                        "hybrid-timesliced:Px2, or more)");
     shm_release(&shm);
 }
 
