@@ -326,7 +326,7 @@ enum status mps_directory_make(struct mps_directory *out)
         if (status == STATUS_OK)
             return STATUS_OK;
     }
-    return status_prefix(status, "no place for a private directory: ");
+    return status_prefix(status, "no place for a private directory, as TMPDIR can name: ");
 }
 
 /* The absolute path of a directory that may not be there yet, without following a link in its last

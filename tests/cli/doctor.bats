@@ -306,7 +306,7 @@ READ_ONLY='ro() { mount --bind "$1" "$1"; mount -o remount,bind,ro "$1"; }'
   finding ok "private directory: in '/dev/shm'; not writable, not safe, or too long: '$TMPDIR', '/tmp'"
   finding ok 'MPS: a private daemon starts and answers'
   expect 1 in_mounts "$READ_ONLY; ro /tmp; ro /var/tmp; ro /dev/shm"
-  finding problem 'no place for a private directory: .*Read-only file system'
+  finding problem 'no place for a private directory, as TMPDIR can name: .*Read-only file system'
   advised 'no place' 'export TMPDIR=DIRECTORY'
   finding warning '/dev/shm: not writable'
   tail -1 out | grep -qE '^not ready: 1 problem, '

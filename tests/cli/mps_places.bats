@@ -62,7 +62,7 @@ SCRIPT
   sed -n 1p out | grep -qE '^runs in /dev/shm/mpsweep-.{6}$'
   [ "$(sed -n 2p out)" = '[true,null]' ]
   sed -n 3p out | grep -qE '^/dev/shm/mpsweep-.{6}/mps$'
-  says '^mpsweep: no place for a private directory: .*/var/tmp.*: Read-only file system'
+  says '^mpsweep: no place for a private directory, as TMPDIR can name: .*/var/tmp.*: Read-only file system'
 }
 
 # None of ours is in PLACE, and mpsweep took another one.
