@@ -21,6 +21,12 @@
 /* A period is not looked for again before this time is over: that takes long where most marks are
  * alike. */
 #define SEEK_EACH_NS NS_PER_MS
+/* Iterations with this many times the calls of those of an earlier process, or so much fewer, are
+ * other ones: a word of a text, or several texts. Those that are known get as long as this many of
+ * them take to show (test_words_where_texts_are_known). */
+#define STRANGE 4
+#define STRANGE_PATIENCE 16
+#define STRANGE_SEEK_NS (100 * NS_PER_MS)
 /* After this many marks it is judged whether the period is still there (test_a_period_is_lost,
  * test_an_evaluation_is_no_loss). */
 #define LOOK PERIOD_EVIDENCE
@@ -395,13 +401,36 @@ static bool find(struct period *period)
     unsigned length = period->candidate;
     uint64_t for_ns = now_ns - period->begun_ns;
     /* Of what seems to be a period for a while, again and again, none may last. */
-    if ((!length || for_ns > PERIOD_VARYING_LATE_NS) &&
+    if ((!length || period->strange || for_ns > PERIOD_VARYING_LATE_NS) &&
         (has_stages(period, for_ns) || varying_find(period, for_ns)))
         return true;
     if (!length && varying_find_without_input(period, now_ns))
         return true;
     return length && period->lasted_ns >= lasting(period) && is_steady(period, length) &&
            settle(period, length, for_ns);
+}
+
+/* Whether what was found is not what an earlier process has shown, and that may yet come. */
+static bool is_strange(const struct period *period)
+{
+    const struct mark iteration = period_iteration(period);
+    uint64_t calls = mark_calls(&iteration) + period->length, known = period->known_calls;
+    if (!known || (calls <= STRANGE * known && known <= STRANGE * calls))
+        return false;
+    uint64_t known_ns = period_duration_ns(period) * known / calls;
+    uint64_t patience_ns = STRANGE_PATIENCE * known_ns;
+    uint64_t for_ns = period_mark(period, period->count - 1)->at_ns - period->begun_ns;
+    return for_ns < PERIOD_VARYING_LATE_NS && (for_ns < PERIOD_VARYING_NS || for_ns < patience_ns);
+}
+
+/* What was found is put aside, and looked for again in a while. */
+static void put_aside(struct period *period)
+{
+    period->strange = true;
+    period->length = period->candidate = 0;
+    period->kind = PERIOD_SAME;
+    period->ending = (struct ending){0};
+    period->sought_ns = period_mark(period, period->count - 1)->at_ns + STRANGE_SEEK_NS;
 }
 
 /* Whether each input of the last marks begins as much work as one did first: a thread that waits
@@ -465,5 +494,9 @@ enum period_state period_add(struct period *period, const struct mark *mark, boo
     varying_add(period, mark);
     if (!find(period))
         return PERIOD_UNKNOWN;
+    if (is_strange(period)) {
+        put_aside(period);
+        return PERIOD_UNKNOWN;
+    }
     return period->kind >= PERIOD_INPUTS ? go_on(period) : at_mark(period);
 }

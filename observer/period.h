@@ -96,6 +96,7 @@ struct period {
     struct varying varying[3 + PERIOD_KERNELS];
     unsigned kernels;           /* of those, seen until now */
     unsigned known_calls;       /* of an iteration, with its marks; 0: unknown */
+    bool strange;               /* what was found has many more calls than that, or many fewer */
     uint64_t begun_ns;          /* when the first mark was */
     struct mark mean;           /* of iterations that vary */
     unsigned candidate;         /* a length that seems to be it */

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "job/options.h"
 #include "common/process.h"
 #include "common/process_tree.h"
 #include "common/text.h"
+#include "job/options.h"
 #include "orchestrator/crew/program.h"
 #include "orchestrator/round/internal.h"
 #include "wire/program.h"
@@ -23,6 +23,10 @@
 /* Launches in a window that a process may have beside the one with the iterations: a few kernels
  * now and then are no work of theirs. */
 #define UNCOUNTED_MOST 16
+
+/* An iteration that has this many times the calls of another one is another one: a request, and a
+ * step of one. */
+#define UNLIKE_MOST 8
 
 /* Of a program's age, without a call to the GPU: more is not how it works. */
 #define SILENT_SHARE 0.5
@@ -303,6 +307,21 @@ static enum status check_uncounted(const struct round *round)
     return STATUS_OK;
 }
 
+/* Whether processes took other things for an iteration, so that their rates do not add up. Of one
+ * with several threads it is the calls of any of these that are known. */
+static enum status check_unlike(const struct round *round)
+{
+    const struct round_observed *observed = &round->result->observed;
+    const char *tick = round->point->program.tick;
+    if ((tick && strcmp(tick, "auto") != 0) || round->point->threads > 1 ||
+        observed->least_calls == 0 || observed->most_calls < UNLIKE_MOST * observed->least_calls)
+        return STATUS_OK;
+    return status_set(STATUS_WORKER,
+                      "an iteration has %u calls in one process and %u in another: their rates do "
+                      "not add up; give what ends an iteration with --tick (" TICK_FORMS ")",
+                      observed->least_calls, observed->most_calls);
+}
+
 enum status round_program_check(const struct round *round)
 {
     const struct point *point = round->point;
@@ -334,7 +353,8 @@ enum status round_program_check(const struct round *round)
                      "longer --duration and --max-duration",
                      place_of(round, i, place), seconds);
     }
-    return check_uncounted(round);
+    enum status status = check_uncounted(round);
+    return status == STATUS_OK ? check_unlike(round) : status;
 }
 
 /* Whether none of the streams of a worker's thread has ended an iteration for so long: then it may

@@ -114,6 +114,13 @@ COPIES="1 copy in of 65536 bytes, 1 copy out of 65536 bytes"
   points 'all(measured and any(.warnings[]; .kind == "iterations" and (.text | test("has 13 calls in one process and 63 in another"))))' r.jsonl
 }
 
+@test "processes whose iterations are others do not add up" {
+  observe 2 -l processes:2 -- sh -c 'exec "$0" --kernels $((10 + 150 * MPSWEEP_PROCESS))' "$UNAWARE"
+  points 'all(.status == "failed" and (.error | test("^an iteration has 13 calls in one process and 163 in another: .*--tick")))' r.jsonl
+  observe 0 --tick sync -l processes:2 -- sh -c 'exec "$0" --kernels $((10 + 150 * MPSWEEP_PROCESS))' "$UNAWARE"
+  points 'all(measured)' r.jsonl
+}
+
 @test "processes that a program starts need threads of the layout" {
   observe 0 -l hybrid:1x2 -- "$UNAWARE" --forks 1
   points 'all(measured and all(.per_worker[]; .ips > 0))' r.jsonl

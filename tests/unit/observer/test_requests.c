@@ -155,6 +155,40 @@ static void test_known_and_unlike(void **state)
     assert_true(boundaries > 900);
 }
 
+/* Texts of as many words, the first ones slow ones. Returns how many iterations there are in each
+ * once any is known. */
+static double write_texts(uint32_t *random, unsigned texts)
+{
+    unsigned boundaries = 0, requests = 0;
+    for (unsigned text = 0; text < texts; text++) {
+        uint32_t prompt = 8 * (8 + draw(random, 57));
+        requests += period.length > 0;
+        for (unsigned word = 0; word < 64; word++) {
+            uint64_t ns = (text < 3 ? 25000000 : 2000000) + draw(random, 2000000);
+            boundaries += wait_for(70 + (word == 0), word ? 0 : prompt, 8, ns) == PERIOD_BOUNDARY;
+            boundaries += wait_for(72, 0, 1, ns) == PERIOD_BOUNDARY;
+        }
+    }
+    return requests ? (double)boundaries / requests : 0;
+}
+
+/* Texts that take seconds at first are taken for words, unless an earlier process has shown them.
+ */
+static void test_words_where_texts_are_known(void **state)
+{
+    (void)state;
+    for (uint32_t seed = 1; seed <= 20; seed++) {
+        uint32_t random = seed;
+        set_up(state);
+        assert_true(write_texts(&random, 60) > 2);
+        random = seed;
+        set_up(state);
+        period_begin(&period, 64 * 142 + 1 + 65 + 128);
+        double iterations = write_texts(&random, 60);
+        assert_true(iterations > 0.9 && iterations < 1.1);
+    }
+}
+
 /* A server of texts whose inputs have any length: as many steps each. */
 static void test_inputs_of_any_length(void **state)
 {
@@ -518,6 +552,7 @@ int main(void)
         cmocka_unit_test_setup(test_a_warm_up_of_sizes, set_up),
         cmocka_unit_test_setup(test_slow_pictures, set_up),
         cmocka_unit_test_setup(test_known_and_unlike, set_up),
+        cmocka_unit_test_setup(test_words_where_texts_are_known, set_up),
         cmocka_unit_test_setup(test_inputs_of_any_length, set_up),
         cmocka_unit_test_setup(test_inputs_of_several_sizes_in_turn, set_up),
         cmocka_unit_test_setup(test_stages_of_a_request, set_up),
