@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "job/point.h"
 #include "orchestrator/tune/search/internal.h"
 #include "statistics/statistics.h"
 
@@ -49,6 +50,10 @@ static const double knee_steps[] = {0.0625, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 16.
  * windows. */
 #define ROUNDS_LIKE 3.0
 #define LOOKS_LIKE 2.0
+
+/* A program whose processes run wherever the scheduler likes mostly does a little less: bound ones
+ * come first (docs/search.md). */
+#define UNBOUND_COSTS 0.05
 
 /* How far beyond a prior's own error doubt goes. */
 #define DOUBT_MOST 2.0
@@ -107,6 +112,8 @@ static double guess(const struct tune_search *search, const struct tune_knees *k
     double sharpness = search->rules.program ? KNEE_SHARPNESS : 1.0;
     double sum = 1.0 + pow(at_work / knees->all, sharpness) + pow(at_each / knees->each, sharpness);
     double rate = log(at_work) - log(sum) / sharpness;
+    if (search->rules.program && one->axes[TUNE_AXIS_BIND] == BIND_NONE)
+        rate -= UNBOUND_COSTS;
     return search->rules.latency ? rate - log(tune_in_flight(one)) : rate;
 }
 

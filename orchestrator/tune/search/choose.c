@@ -32,7 +32,7 @@
 /* Of a window whose like was not seen yet. */
 #define LOOK_NOISE 0.03
 
-/* So many looks ahead, at most. */
+/* Looks ahead, at most. */
 #define AHEAD_MOST 48
 
 void tune_add(struct tune_batch *batch, size_t point, double window_s)

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "orchestrator/tune/search/internal.h"
 #include "tests/unit/tune/rig.h"
 
 static void test_more_of_what_is_refused_is_not_tried(void **state)
@@ -148,6 +149,29 @@ static void test_processes_that_lacked_threads_had_room(void **state)
     assert_true(tune_search_is_beyond(rig.search, 1));
 }
 
+/* Where many processes do not start over MPS, their number may be the reason. */
+static void test_a_crowd_that_did_not_start_does_not_rule_out_mps(void **state)
+{
+    (void)state;
+    struct tune_candidate space[] = {
+        {.processes = 1, .threads = 1},
+        {.processes = 16, .threads = 1, .axes = {[TUNE_AXIS_MPS] = 1}},
+        {.processes = 4, .threads = 1, .axes = {[TUNE_AXIS_MPS] = 1}},
+        {.processes = 1, .threads = 1, .axes = {[TUNE_AXIS_MPS] = 1}},
+    };
+    const struct tune_observation died = {.outcome = TUNE_FAILED, .unready = true};
+    struct tune_rules rules = rig_rules;
+    rules.program = true;
+    rig_take_space(space, sizeof space / sizeof *space);
+    rig_begin(&rules);
+    rig_look(0, 100.0, 0.01, 0.0, false);
+    tune_search_note(rig.search, 1, &died);
+    assert_false(tune_has_dead_setting(rig.search, 2));
+    /* That of one process has no other reason. */
+    tune_search_note(rig.search, 3, &died);
+    assert_true(tune_has_dead_setting(rig.search, 2));
+}
+
 static void test_a_setting_that_never_works_is_given_up(void **state)
 {
     (void)state;
@@ -265,6 +289,7 @@ int main(void)
         cmocka_unit_test_teardown(test_as_much_memory_is_not_tried, rig_end),
         cmocka_unit_test_teardown(test_more_threads_than_a_program_has_are_not_tried, rig_end),
         cmocka_unit_test_teardown(test_processes_that_lacked_threads_had_room, rig_end),
+        cmocka_unit_test_teardown(test_a_crowd_that_did_not_start_does_not_rule_out_mps, rig_end),
         cmocka_unit_test_teardown(test_a_setting_that_never_works_is_given_up, rig_end),
         cmocka_unit_test_teardown(test_nothing_that_works_is_no_winner, rig_end),
         cmocka_unit_test_teardown(test_first_failures_do_not_close_the_space, rig_end),
