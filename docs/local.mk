@@ -109,6 +109,21 @@ dist_results_DATA = \
     docs/results/h200-tune-45s-p99-guided-again.jsonl \
     docs/results/h200-tune-45s-p99-guided.jsonl \
     docs/results/h200-tune-60s-cupy-before.jsonl \
+    docs/results/h200-tune-60s-bert.jsonl \
+    docs/results/h200-tune-60s-compiled.jsonl \
+    docs/results/h200-tune-60s-conv.jsonl \
+    docs/results/h200-tune-60s-cupy.jsonl \
+    docs/results/h200-tune-60s-generate.jsonl \
+    docs/results/h200-tune-60s-jax.jsonl \
+    docs/results/h200-tune-60s-loader.jsonl \
+    docs/results/h200-tune-60s-nbody.jsonl \
+    docs/results/h200-tune-60s-poll.jsonl \
+    docs/results/h200-tune-60s-pool.jsonl \
+    docs/results/h200-tune-60s-train.jsonl \
+    docs/results/h200-tune-90s-generate-before.jsonl \
+    docs/results/h200-tune-90s-generate.jsonl \
+    docs/results/h200-tune-90s-jax.jsonl \
+    docs/results/h200-tune-90s-train.jsonl \
     docs/results/h200-tune-60s-generate-before.jsonl \
     docs/results/h200-tune-60s-guided-1.jsonl \
     docs/results/h200-tune-60s-guided-2.jsonl \

@@ -33,7 +33,8 @@ struct tune_pace {
      * write what was found; 0: none. */
     uint64_t deadline_ns;
     uint64_t warmup_ns; /* of windows before the finals */
-    double stop_s;      /* the longest time that workers were seen to take to stop */
+    double stop_s;      /* the longest time that workers were seen to take to stop, */
+    unsigned stopped;   /* of this many processes */
     double iteration_s; /* mean time of an iteration where that is shortest; 0: not known */
     double ending_s;    /* of processes, to end; of a program the longest that was seen */
     struct start_costs starts;
@@ -173,16 +174,17 @@ bool tune_pace_limits(const struct tune *tune, const struct point *point, enum t
 
 /* Returns when a search of a rate must end, a moment of the clock: there is time for its last
  * window then, and a look leaves the finals theirs. 0: never. */
-uint64_t tune_pace_until_ns(const struct tune *tune, enum tune_stage stage, double window_s);
+uint64_t tune_pace_until_ns(const struct tune *tune, const struct point *point,
+                            enum tune_stage stage, double window_s);
 
 /* Learn from a window of window_s that took `seconds`, its start included; from a start that took
- * ready_s, and cpu_s of the CPUs, 0 where that is not known; and from how long it took to end
- * workers, or processes of a program. */
+ * ready_s, and cpu_s of the CPUs, 0 where that is not known; and from how long it took to end some
+ * processes, of our workers or of a program. */
 void tune_pace_learn(struct tune *tune, const struct point *point, enum tune_stage stage,
                      const struct round_result *round, double window_s, double seconds);
 void tune_pace_learn_start(struct tune *tune, const struct point *point, double ready_s,
                            double cpu_s);
-void tune_pace_learn_stop(struct tune_pace *pace, bool program, double seconds);
+void tune_pace_learn_stop(struct tune_pace *pace, bool program, unsigned processes, double seconds);
 
 /* -- threads.c -- */
 

@@ -129,7 +129,8 @@ static enum status run_rate(struct tune *tune, const struct point *point,
                                         .crew = &campaign->crew,
                                         .progress = no_progress,
                                         .search = search,
-                                        .until_ns = tune_pace_until_ns(tune, stage, window_s),
+                                        .until_ns =
+                                            tune_pace_until_ns(tune, point, stage, window_s),
                                         .lowers = true,
                                         .quick = stage == TUNE_STAGE_LOOK};
     return saturation_run(&searching, turn, measurement ? measurement->rounds : 0, out);
@@ -267,11 +268,13 @@ static enum status measure_point(struct tune *tune, const struct turn *turn, enu
 enum status tune_dismiss(struct tune *tune, enum status status)
 {
     struct campaign *campaign = &tune->campaign;
-    bool program = campaign->crew.pool.count > 0 && tune->rules.program;
+    unsigned processes = campaign->crew.pool.count;
+    bool program = processes > 0 && tune->rules.program;
     uint64_t begin_ns = clock_now_ns();
     status = crew_dismiss_after(&campaign->crew, &campaign->session, campaign->limits.timeout_ns,
                                 status);
-    tune_pace_learn_stop(&tune->pace, program, (double)(clock_now_ns() - begin_ns) / 1e9);
+    tune_pace_learn_stop(&tune->pace, program, processes,
+                         (double)(clock_now_ns() - begin_ns) / 1e9);
     return status;
 }
 

@@ -49,7 +49,8 @@ static uint64_t ns_of(double seconds)
 
 void tune_pace_init(double budget_s, uint64_t started_ns, struct tune_pace *out)
 {
-    *out = (struct tune_pace){.budget_s = budget_s, .stop_s = STOP_S, .unready = TUNE_NO_POINT};
+    *out = (struct tune_pace){
+        .budget_s = budget_s, .stop_s = STOP_S, .stopped = 1, .unready = TUNE_NO_POINT};
     if (isfinite(budget_s))
         out->deadline_ns = started_ns + ns_of(budget_s - fmin(END_S, END_SHARE * budget_s));
     start_costs_init(ESTIMATE_START_S, ESTIMATE_START_PROCESS_S, &out->starts);
@@ -136,6 +137,18 @@ static uint64_t timeout_of(const struct tune *tune, const struct point *point)
     return given || !point_is_program(point) || start_ns < timeout_ns ? timeout_ns : start_ns;
 }
 
+static double most_stop_s(const struct tune_pace *pace)
+{
+    return STOP_SHARE * pace->budget_s;
+}
+
+/* More processes than were seen to stop take longer. */
+static double stop_s(const struct tune_pace *pace, const struct point *point)
+{
+    double times = fmax(1.0, (double)point_processes(point) / pace->stopped);
+    return fmin(times * pace->stop_s, fmax(pace->stop_s, most_stop_s(pace)));
+}
+
 /* What the finals need, before they have begun. */
 static double reserve_s(const struct tune *tune, enum tune_stage stage, bool starts)
 {
@@ -160,8 +173,8 @@ bool tune_pace_limits(const struct tune *tune, const struct point *point, enum t
         return true;
     out->timeout_ns = timeout_of(tune, point);
     uint64_t now_ns = clock_now_ns();
-    uint64_t end_ns = now_ns + out->duration_ns + point->work.warmup_ns + ns_of(pace->stop_s) +
-                      ns_of(reserve_s(tune, stage, starts));
+    uint64_t end_ns = now_ns + out->duration_ns + point->work.warmup_ns +
+                      ns_of(stop_s(pace, point)) + ns_of(reserve_s(tune, stage, starts));
     if (end_ns >= pace->deadline_ns)
         return false;
     double spare_s = (double)(pace->deadline_ns - end_ns) / 1e9;
@@ -179,11 +192,12 @@ bool tune_pace_limits(const struct tune *tune, const struct point *point, enum t
     return true;
 }
 
-uint64_t tune_pace_until_ns(const struct tune *tune, enum tune_stage stage, double window_s)
+uint64_t tune_pace_until_ns(const struct tune *tune, const struct point *point,
+                            enum tune_stage stage, double window_s)
 {
     const struct tune_pace *pace = &tune->pace;
     bool waits = tune->campaign.crew.pool.count > 0;
-    uint64_t kept_ns = ns_of(window_s + pace->stop_s + reserve_s(tune, stage, !waits));
+    uint64_t kept_ns = ns_of(window_s + stop_s(pace, point) + reserve_s(tune, stage, !waits));
     if (!pace->deadline_ns)
         return 0;
     return pace->deadline_ns > kept_ns ? pace->deadline_ns - kept_ns : 1;
@@ -194,11 +208,14 @@ static void learn(double *known, double seen)
     *known += LEARN * (fmax(seen, 0.0) - *known);
 }
 
-void tune_pace_learn_stop(struct tune_pace *pace, bool program, double seconds)
+void tune_pace_learn_stop(struct tune_pace *pace, bool program, unsigned processes, double seconds)
 {
     if (program)
         pace->ending_s = fmax(pace->ending_s, seconds);
-    pace->stop_s = fmax(pace->stop_s, fmin(seconds, STOP_SHARE * pace->budget_s));
+    if (seconds <= pace->stop_s && processes <= pace->stopped)
+        return;
+    pace->stop_s = fmax(pace->stop_s, fmin(seconds, most_stop_s(pace)));
+    pace->stopped = processes > pace->stopped ? processes : pace->stopped;
 }
 
 /* The time that the streams of a point took to get ready. */
@@ -278,7 +295,7 @@ void tune_pace_learn(struct tune *tune, const struct point *point, enum tune_sta
         learn(&tune->costs.search_s, rest_s - tune->costs.point_s);
     else
         learn(&tune->costs.point_s, rest_s);
-    tune_pace_learn_stop(pace, false, round->stop_s);
+    tune_pace_learn_stop(pace, false, point_processes(point), round->stop_s);
     if (iteration_s > 0.0 && (pace->iteration_s <= 0.0 || iteration_s < pace->iteration_s))
         pace->iteration_s = iteration_s;
     tune->costs.window_s = least_window_s(pace, 0.0);

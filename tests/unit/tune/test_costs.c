@@ -190,9 +190,36 @@ static void test_a_crowd_waits_for_cpus(void **state)
     }
 }
 
+/* Seconds of a budget that a final of that many processes leaves for their end. */
+static double left_for_end_s(const struct tune *tune, unsigned processes)
+{
+    const struct point point = {.layout = LAYOUT_PROCESSES_MPS,
+                                .processes = processes,
+                                .threads = 1,
+                                .work.workload = WORKLOAD_PROGRAM};
+    uint64_t until_ns = tune_pace_until_ns(tune, &point, TUNE_STAGE_FINAL, 0.0);
+    return (double)(tune->pace.deadline_ns - until_ns) / 1e9;
+}
+
+/* Twice as many may take twice as long to end, until they were seen to, but no tenth of a budget.
+ */
+static void test_more_processes_take_longer_to_end(void **state)
+{
+    (void)state;
+    struct tune tune = {.costs = tune_pace_first_costs()};
+    tune_pace_init(60.0, 0, &tune.pace);
+    tune_pace_learn_stop(&tune.pace, true, 16, 0.9);
+    assert_float_equal(left_for_end_s(&tune, 8), 0.9, 1e-3);
+    assert_float_equal(left_for_end_s(&tune, 32), 1.8, 1e-3);
+    assert_float_equal(left_for_end_s(&tune, 640), 6.0, 1e-3);
+    tune_pace_learn_stop(&tune.pace, true, 32, 1.1);
+    assert_float_equal(left_for_end_s(&tune, 32), 1.1, 1e-3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_more_processes_take_longer_to_end),
         cmocka_unit_test(test_before_any_start_it_is_what_is_usual),
         cmocka_unit_test(test_a_program_that_loads_for_long),
         cmocka_unit_test(test_processes_that_start_one_after_the_other),
