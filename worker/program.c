@@ -202,7 +202,10 @@ static bool observer_reports(const struct supervisor *supervisor, enum shm_obser
  * parent as it begins, one look may meet neither; a second one meets it. */
 static bool has_left_any(void)
 {
-    return process_tree_signal(getpid(), 0) > 1 || process_tree_signal(getpid(), 0) > 1;
+    bool any = false;
+    for (unsigned look = 0; look < 2 && !any; look++)
+        any = process_tree_signal(getpid(), 0) > 1;
+    return any;
 }
 
 /* When a program ended too early, and why that may be if it ended well. */

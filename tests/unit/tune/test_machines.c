@@ -111,8 +111,8 @@ static bool is_finished(unsigned machine, unsigned workload, double budget_s, do
     return trial.judgement.verdict != TUNE_UNFINISHED;
 }
 
-/* It goes on as long as anything is open and there is time: with much more than it needs nine of ten
- * searches are finished. And the budget that it names suffices more often than not. */
+/* It goes on as long as anything is open and there is time: with much more than it needs nine of
+ * ten searches are finished. And the budget that it names suffices more often than not. */
 static void test_time_finishes_a_search(void **state)
 {
     (void)state;
