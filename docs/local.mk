@@ -124,6 +124,10 @@ dist_results_DATA = \
     docs/results/h200-tune-90s-generate.jsonl \
     docs/results/h200-tune-90s-jax.jsonl \
     docs/results/h200-tune-90s-train.jsonl \
+    docs/results/h200-tune-60s-conv-2.jsonl \
+    docs/results/h200-tune-60s-bert-2.jsonl \
+    docs/results/h200-tune-90s-compiled.jsonl \
+    docs/results/h200-tune-90s-generate-2.jsonl \
     docs/results/h200-tune-60s-generate-before.jsonl \
     docs/results/h200-tune-60s-guided-1.jsonl \
     docs/results/h200-tune-60s-guided-2.jsonl \
