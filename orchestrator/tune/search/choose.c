@@ -409,6 +409,7 @@ void tune_look_ahead(struct tune_search *search, double share, double enough, do
             break;
         *seconds += ahead_seconds(&choice, aside, count, likeliest);
         aside[count++] = choice.open[likeliest];
+        value = fmax(value, gp_mean(choice.gp, choice.open[likeliest]) + log1p(share));
         gp_condition_on_mean(choice.gp, choice.open[likeliest], choice.noise);
         choice.fits[likeliest] = 0.0;
     }
