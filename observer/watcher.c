@@ -529,9 +529,8 @@ static void count(struct watcher *watcher, const struct call *call)
     }
     if (!atomic_load_explicit(&watchers.opened, memory_order_relaxed))
         report_call();
-    watcher->all_calls++;
     /* Who has only loaded code has done nothing yet. */
-    if (!watcher->handle && watcher->all_calls > watcher->calls[CALL_LOAD] &&
+    if (!watcher->handle && ++watcher->all_calls > watcher->calls[CALL_LOAD] &&
         watcher->all_calls > watcher->noted_calls + watcher->noted_calls / NOTE_BEHIND)
         note_calls(watcher);
 }
