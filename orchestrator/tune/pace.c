@@ -212,8 +212,6 @@ void tune_pace_learn_stop(struct tune_pace *pace, bool program, unsigned process
 {
     if (program)
         pace->ending_s = fmax(pace->ending_s, seconds);
-    if (seconds <= pace->stop_s && processes <= pace->stopped)
-        return;
     pace->stop_s = fmax(pace->stop_s, fmin(seconds, most_stop_s(pace)));
     pace->stopped = processes > pace->stopped ? processes : pace->stopped;
 }

@@ -93,24 +93,15 @@ static bool has_worked(const struct tune_search *search, int axis, uint32_t valu
     return false;
 }
 
-static unsigned most_processes(const struct tune_search *search)
-{
-    unsigned most = 1;
-    for (size_t i = 0; i < search->known_count; i++) {
-        unsigned processes = search->candidates[search->known[i]].processes;
-        most = processes > most ? processes : most;
-    }
-    return most;
-}
-
 /* Whether what did not even start has one setting only that has never worked, and this one: more
  * processes than have worked are such a setting, too. */
 static bool is_blamed(const struct tune_search *search, int axis, uint32_t value)
 {
+    unsigned worked = tune_most_processes(search);
     for (size_t i = 0; i < search->refused_count; i++) {
         size_t refused = search->refused[i];
         const uint32_t *axes = search->candidates[refused].axes;
-        unsigned others = search->candidates[refused].processes > most_processes(search);
+        unsigned others = search->candidates[refused].processes > worked;
         if (!search->states[refused].seen.unready || axes[axis] != value)
             continue;
         for (int other = 0; other < TUNE_AXES; other++)

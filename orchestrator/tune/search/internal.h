@@ -143,6 +143,9 @@ bool tune_has_room(const struct tune_search *search, const struct tune_candidate
 /* Reports whether a point has several threads, and no point that was measured had. */
 bool tune_has_new_threads(const struct tune_search *search, size_t point);
 
+/* Returns the most processes of all points that have worked, at least 1. */
+unsigned tune_most_processes(const struct tune_search *search);
+
 /* Returns the seconds that processes take to start for a point. */
 double tune_start_seconds(const struct tune_search *search, size_t point);
 

@@ -93,20 +93,26 @@ bool tune_may_serve(const struct tune_search *search, const struct tune_candidat
            (!search->rules.program || may_serve_program(search, started_for, one));
 }
 
+unsigned tune_most_processes(const struct tune_search *search)
+{
+    unsigned most = 1;
+    for (size_t i = 0; i < search->known_count; i++) {
+        unsigned processes = search->candidates[search->known[i]].processes;
+        most = processes > most ? processes : most;
+    }
+    return most;
+}
+
 static bool outgrows(const struct tune_search *search, size_t point)
 {
     const struct tune_candidate *one = &search->candidates[point];
-    unsigned processes = 1;
     double workers = 1.0;
-    for (size_t i = 0; i < search->known_count; i++) {
-        const struct tune_candidate *known = &search->candidates[search->known[i]];
-        processes = known->processes > processes ? known->processes : processes;
-        workers = fmax(workers, tune_in_flight(known));
-    }
+    for (size_t i = 0; i < search->known_count; i++)
+        workers = fmax(workers, tune_in_flight(&search->candidates[search->known[i]]));
     /* Threads of a server's layout are requests. */
     bool crowd =
         !search->rules.server && tune_in_flight(one) > fmax(FIRST_CROWD, CROWD_GROWTH * workers);
-    return crowd || one->processes > GROWTH_MOST * processes;
+    return crowd || one->processes > GROWTH_MOST * tune_most_processes(search);
 }
 
 static bool are_starts_dear(const struct tune_search *search)
