@@ -1,5 +1,7 @@
 #include "orchestrator/plan/point.h"
 
+#include <string.h>
+
 #include "common/clock.h"
 #include "job/queues.h"
 
@@ -11,6 +13,12 @@ bool point_over_mps(const struct point *point)
 bool point_is_program(const struct point *point)
 {
     return point->work.workload == WORKLOAD_PROGRAM;
+}
+
+bool point_has_tick(const struct point *point)
+{
+    const char *tick = point->program.tick;
+    return tick && strcmp(tick, "auto") != 0 && strcmp(tick, "none") != 0;
 }
 
 bool point_is_server(const struct point *point)

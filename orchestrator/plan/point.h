@@ -16,6 +16,9 @@ bool point_over_mps(const struct point *point);
 /* Whether it is a program of the user's. */
 bool point_is_program(const struct point *point);
 
+/* Whether --tick was given for it, and would end iterations that are found. */
+bool point_has_tick(const struct point *point);
+
 /* Whether that is a server, which mpsweep sends requests. */
 bool point_is_server(const struct point *point);
 

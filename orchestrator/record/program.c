@@ -1,15 +1,6 @@
 #include "orchestrator/record/internal.h"
 
-#include <string.h>
-
 #include "common/json.h"
-
-/* Whether it was given, and would end iterations that are found. */
-static bool has_tick(const struct point *point)
-{
-    const char *tick = point->program.tick;
-    return tick && strcmp(tick, "auto") != 0 && strcmp(tick, "none") != 0;
-}
 
 static const char *const doubts[] = {
     [TICK_STEPS] = "steps", [TICK_KINDS] = "kinds", [TICK_WAITS] = "waits"};
@@ -18,7 +9,7 @@ void record_add_observed(json_t *record, const struct point *point,
                          const struct round_result *result)
 {
     const struct round_observed *observed = &result->observed;
-    if (!*observed->what && has_tick(point))
+    if (!*observed->what && point_has_tick(point))
         warnings_add(warnings_of(record), "iterations",
                      "'%s' reports its iterations: --tick %s makes no difference",
                      point_workload(point), point->program.tick);

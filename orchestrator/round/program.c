@@ -312,9 +312,8 @@ static enum status check_uncounted(const struct round *round)
 static enum status check_unlike(const struct round *round)
 {
     const struct round_observed *observed = &round->result->observed;
-    const char *tick = round->point->program.tick;
-    if ((tick && strcmp(tick, "auto") != 0) || round->point->threads > 1 ||
-        observed->least_calls == 0 || observed->most_calls < UNLIKE_MOST * observed->least_calls)
+    if (point_has_tick(round->point) || round->point->threads > 1 || observed->least_calls == 0 ||
+        observed->most_calls < UNLIKE_MOST * observed->least_calls)
         return STATUS_OK;
     return status_set(STATUS_WORKER,
                       "an iteration has %u calls in one process and %u in another: their rates do "
