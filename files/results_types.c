@@ -53,6 +53,7 @@ static const struct {
     {"ready_s", NUMBER},
     {"ready_cpu_s", NUMBER},
     {"idle_processes", NUMBER},
+    {"omp_num_threads", NUMBER},
     {"sm_partition", NUMBER | ARRAY},
     {"active_thread_percentage", NUMBER | ARRAY},
     {"priority", NUMBER | ARRAY},

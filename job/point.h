@@ -50,6 +50,9 @@ struct point_program {
     const char *log; /* directory for what they print, NULL: none */
 };
 
+/* The variable of OpenMP by which a program is given the threads of each of its pools. */
+#define POINT_OPENMP_VARIABLE "OMP_NUM_THREADS"
+
 struct point {
     unsigned id;         /* place in the plan */
     const char *section; /* the job's, or NULL; owned by the job */

@@ -239,6 +239,19 @@ enum status bind_topology_load_synthetic(const char *description, unsigned gpus,
     return topology_make(hwloc_topology_set_synthetic, description, NULL, gpus, allowed, out);
 }
 
+unsigned bind_cpus_each(uint64_t (*masks)[BIND_WORDS], unsigned workers, unsigned usable)
+{
+    unsigned bound = 0;
+    for (unsigned word = 0; word < BIND_WORDS; word++) {
+        uint64_t any = 0;
+        for (unsigned i = 0; i < workers; i++)
+            any |= masks[i][word];
+        bound += (unsigned)__builtin_popcountll(any);
+    }
+    unsigned cpus = bound > 0 && bound < usable ? bound : usable;
+    return cpus > workers ? cpus / workers : 1;
+}
+
 unsigned bind_cpu_count(const struct bind_topology *topology)
 {
     return (unsigned)hwloc_bitmap_weight(topology->allowed);

@@ -73,6 +73,10 @@ enum status bind_plan(const struct bind_topology *topology, enum bind_policy pol
                       const unsigned *gpu_of, unsigned workers, unsigned threads,
                       uint64_t (*masks)[BIND_WORDS]);
 
+/* How many CPUs each of these workers has for itself: of those that their masks have together, but
+ * no more than `usable`, or where they are not bound, of `usable`; at least one. */
+unsigned bind_cpus_each(uint64_t (*masks)[BIND_WORDS], unsigned workers, unsigned usable);
+
 /* Keeps the CPUs of one of `parts` parts of a mask, numbered from 0: neighbours, in all parts as
  * many or one more. With more parts than CPUs some are empty. */
 void bind_part(uint64_t mask[BIND_WORDS], unsigned part, unsigned parts);

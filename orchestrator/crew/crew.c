@@ -53,7 +53,8 @@ static enum status worker_spawn(struct crew *crew, const struct session *session
 
 static struct program program_of(struct crew *crew)
 {
-    return (struct program){&crew->pool, &crew->shm, &crew->started_for, &crew->ports};
+    return (struct program){&crew->pool, &crew->shm, &crew->started_for, &crew->ports,
+                            crew->openmp_threads};
 }
 
 enum status crew_spawn(struct crew *crew, const struct session *session, unsigned index)

@@ -20,6 +20,7 @@ struct crew {
     struct point started_for;
     struct shm shm;
     struct ports ports; /* a program's: one for each process; none until they are looked for */
+    unsigned openmp_threads; /* of a program's pools, set before its start; 0: nothing is set */
 };
 
 #define CREW_EMPTY                                                                                 \

@@ -200,6 +200,8 @@ static void make_settings(const struct program *program, const struct session *s
     word_list_add(set, "MPSWEEP_MPS=%d", point_over_mps(point));
     word_list_add(set, "MPSWEEP_DRIVER=%s",
                   *session->driver_path ? session->driver_path : "libcuda.so.1");
+    if (program->openmp_threads)
+        word_list_add(set, POINT_OPENMP_VARIABLE "=%u", program->openmp_threads);
     if (program->ports->first)
         word_list_add(set, "MPSWEEP_PORT=%u", program->ports->first + index);
     add_client(set);

@@ -15,6 +15,7 @@ struct program {
     struct shm *shm;
     const struct point *point;
     struct ports *ports; /* one for each process; none: program_spawn() finds them */
+    unsigned openmp_threads;
 };
 
 /* What placeholders stand for in process number index of a point; good as long as the session. */

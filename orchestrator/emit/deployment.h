@@ -44,6 +44,7 @@ struct deployment {
     bool emulated, mps;
     unsigned processes, threads; /* of all GPUs; process p is on GPU p % gpu_count */
     unsigned streams;            /* of a thread */
+    unsigned openmp_threads;     /* of each pool of a program; 0: not set */
     unsigned port;               /* of the first worker */
     unsigned start_s;            /* that the start of a worker may take */
     bool has_port;               /* the workers take connections: see struct deployment_service */

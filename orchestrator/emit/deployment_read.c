@@ -280,10 +280,14 @@ static enum status read_layout(struct deployment *deployment)
         return bad_point(deployment, "has no numbers of processes and threads");
     if (streams < 0 || streams > DEPLOYMENT_PROCESSES)
         return bad_field(deployment, "streams");
+    json_int_t openmp_threads = integer_at(point, "omp_num_threads");
+    if (openmp_threads < 0 || openmp_threads > DEPLOYMENT_CPUS)
+        return bad_field(deployment, "omp_num_threads");
     const char *obstacle = deployment_obstacle(point);
     if (obstacle)
         return bad_point(deployment, obstacle);
     deployment->threads = (unsigned)threads;
+    deployment->openmp_threads = (unsigned)openmp_threads;
     deployment->streams = streams > 1 ? (unsigned)streams : 1;
     deployment->mps = json_is_true(json_object_get(point, "mps"));
     deployment->emulated = origin_is_emulated(deployment->request->header);

@@ -90,6 +90,10 @@ static json_t *environment_of(const struct deployment *deployment, unsigned proc
         if (setting_variable_text(row, value, text, sizeof text))
             add_variable(list, row->setting.variable, text);
     }
+    if (deployment->openmp_threads) {
+        snprintf(text, sizeof text, "%u", deployment->openmp_threads);
+        add_variable(list, POINT_OPENMP_VARIABLE, text);
+    }
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         snprintf(text, sizeof text, "%" PRId64, numbers[i].value);
         add_variable(list, numbers[i].name, text);

@@ -153,6 +153,8 @@ static void add_numbers(json_t *record, const struct point *point,
     warn_leaks(record, point, result);
     if (result->reused)
         json_object_set_new(record, "reused", json_true());
+    if (result->openmp_threads)
+        json_object_set_new(record, "omp_num_threads", json_integer((int)result->openmp_threads));
     if (result->idle_processes)
         json_object_set_new(record, "idle_processes", json_integer((int)result->idle_processes));
 }

@@ -74,6 +74,7 @@ static const struct field fields[] = {
     {"ready_cpu_s", NOT_READ},
     {"reused", NOT_READ},
     {"idle_processes", NOT_READ},
+    {"omp_num_threads", NOT_READ},
 };
 
 #define FIELDS (sizeof fields / sizeof *fields)

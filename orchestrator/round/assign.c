@@ -10,6 +10,21 @@
  * short enough for any work. */
 #define FIXED_SLICE_NS (20 * NS_PER_US)
 
+/* The threads of each OpenMP pool of a program: what the user has set, or its worker's part of the
+ * CPUs. By itself a pool has as many as there are CPUs in sight, and they spin while they wait for
+ * each other, which takes most of the CPUs away from several processes that share these. */
+static unsigned openmp_threads(const struct round *round, uint64_t (*masks)[BIND_WORDS],
+                               unsigned workers)
+{
+    const char *own = getenv(POINT_OPENMP_VARIABLE);
+    if (!point_is_program(round->point))
+        return 0;
+    if (own)
+        return own[strspn(own, "0123456789")] == '\0' ? (unsigned)strtoul(own, NULL, 10) : 0;
+    return workers > 1 ? bind_cpus_each(masks, workers, bind_usable_cpus(round->session->topology))
+                       : 0;
+}
+
 /* Which GPU, CPUs and memory are a worker's. */
 static enum status set_places(const struct round *round)
 {
@@ -29,6 +44,9 @@ static enum status set_places(const struct round *round)
     unsigned together = point_is_program(point) ? point->threads : 0;
     enum status status =
         bind_plan(session->topology, point->bind, gpu_of, threads, together, masks);
+    if (status == STATUS_OK && !round->result->reused)
+        round->crew->openmp_threads = openmp_threads(round, masks, threads);
+    round->result->openmp_threads = round->crew->openmp_threads;
     for (unsigned i = 0; i < point_workers(point) && status == STATUS_OK; i++) {
         struct shm_slot *slot = round_slot(round, i);
         memcpy(slot->cpus, masks[i / streams], sizeof slot->cpus);

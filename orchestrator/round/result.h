@@ -149,6 +149,7 @@ struct round_result {
     double fairness;         /* Jain's index of the workers' rates */
     uint64_t iterations;     /* in the window */
     bool reused;             /* the workers had served another point before */
+    unsigned openmp_threads; /* of a program's pools, as the crew's */
     unsigned idle_processes; /* of the same start, without a part in this point */
     /* Processes that were to be clients of the MPS daemon, and those that it has listed. */
     unsigned attached_expected, attached_seen;

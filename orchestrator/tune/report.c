@@ -215,6 +215,15 @@ static void print_cpus(const struct tune *tune, const json_t *object)
     printf(" (limit: %g)\n", tune->rules.max_cpus);
 }
 
+/* By itself the program would start more threads, which may cost most of its throughput. */
+static void print_openmp(const struct tune *tune, const json_t *winner)
+{
+    const json_t *record = tune->campaign.records[integer_at(winner, "point")];
+    long long threads = integer_at(record, "omp_num_threads");
+    if (threads > 0)
+        printf("each process has " POINT_OPENMP_VARIABLE "=%lld in its environment\n", threads);
+}
+
 /* What the winner has less of than the one that does most. */
 static void print_reason(const struct tune *tune, const json_t *winner)
 {
@@ -395,6 +404,7 @@ static void print_winner(const struct tune *tune, double limit_us)
     if (limit)
         printf("limited by %s, %.0f%% of it reached: %s\n", text_at(limit, "title"),
                100.0 * number_at(limit, "reached"), text_at(limit, "reason"));
+    print_openmp(tune, winner);
     printf("\nmeasure it again: mpsweep %s\n", text_at(winner, "options"));
     const char *command = text_at(json_object_get(record, "unfinished"), "command");
     /* The closing lines have how to continue. */

@@ -531,6 +531,28 @@ SCRIPT
   [ "$(cat limits.found)" = "$files $(ulimit -Hc) LAZY" ]
 }
 
+@test "processes of a program divide the CPUs among their pools of OpenMP" {
+  cat >pools <<'SCRIPT'
+#!/bin/sh
+echo "${OMP_NUM_THREADS-own}" >pools.$MPSWEEP_PROCESSES
+exec "$TICKER" 200
+SCRIPT
+  chmod +x pools
+  unset OMP_NUM_THREADS
+  # One alone, and more than there are CPUs: any two of these processes share some.
+  local most
+  most=$(($(nproc) + 1))
+  measure 0 -l "processes:1,$most" --no-reuse -- ./pools
+  [ "$(cat pools.1) $(cat "pools.$most")" = 'own 1' ]
+  points 'map(.omp_num_threads) == [null, 1]' r.jsonl
+  OMP_NUM_THREADS=3 measure 0 -l processes:1,2 --no-reuse -- ./pools
+  [ "$(cat pools.1) $(cat pools.2)" = '3 3' ]
+  points 'all(.omp_num_threads == 3)' r.jsonl
+  # Of a deployment, too: it has no variable of the shell that measured.
+  expect 0 "$MPSWEEP" emit r.jsonl --target env --point 1 -o deployed -- ./pools
+  grep -qx "export OMP_NUM_THREADS='3'" deployed/worker-1.env
+}
+
 @test "a program that ends and leaves behind what talks for ever" {
   measure 2 -l processes:1 -- sh -c 'yes it goes on >&2 & exit 3'
   points '.[0].error | test("exited with status 3 before it was ready")' r.jsonl

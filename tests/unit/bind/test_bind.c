@@ -368,6 +368,28 @@ static const char *parts_of(unsigned parts)
     return text;
 }
 
+static unsigned cpus_each(const struct bind_topology *topology, enum bind_policy policy,
+                          unsigned workers, unsigned usable)
+{
+    static uint64_t masks[MAX_WORKERS][BIND_WORDS];
+    assert_int_equal(bind_plan(topology, policy, NULL, workers, 1, masks), STATUS_OK);
+    return bind_cpus_each(masks, workers, usable);
+}
+
+static void each_worker_has_its_part_of_the_cpus(void **state)
+{
+    (void)state;
+    struct bind_topology *t = load(TWO_PACKAGES, GPU_0, NULL);
+    /* Of 8 near CPUs, and of all 16. */
+    assert_int_equal(cpus_each(t, BIND_NEAR, 2, 16), 4);
+    assert_int_equal(cpus_each(t, BIND_NONE, 2, 16), 8);
+    assert_int_equal(cpus_each(t, BIND_NEAR, 9, 16), 1);
+    assert_int_equal(cpus_each(t, BIND_NONE, 3, 16), 5);
+    /* A quota grants the time of fewer. */
+    assert_int_equal(cpus_each(t, BIND_NEAR, 2, 6), 3);
+    bind_topology_free(t);
+}
+
 static void parts_are_of_neighbours_and_alike(void **state)
 {
     (void)state;
@@ -401,6 +423,7 @@ int main(void)
         cmocka_unit_test(bad_input_is_refused),
         cmocka_unit_test(this_machine_gives_what_affinity_allows),
         cmocka_unit_test(cpus_text_lists_ranges_and_says_when_it_is_cut),
+        cmocka_unit_test(each_worker_has_its_part_of_the_cpus),
         cmocka_unit_test(parts_are_of_neighbours_and_alike),
     };
     return cmocka_run_group_tests_name("bind", tests, NULL, NULL);
