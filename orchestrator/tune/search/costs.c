@@ -15,8 +15,9 @@
  * of what a large one takes. */
 #define PROCESS_LESS 0.5
 
-/* What differs more than that from what the other starts show is an accident: it draws the line as
- * if it differed so much. And how often the line is drawn anew for that. */
+/* What differs more than that from what the other starts show, and more than it may by itself, is
+ * an accident: it draws the line as if it differed so much. And how often the line is drawn anew
+ * for that. */
 #define ACCIDENT_S 1.0
 #define ACCIDENT_STEPS 20
 
@@ -45,8 +46,8 @@ static void draw_line(struct start_costs *costs, double process_spread_s)
     for (unsigned i = 0; i < costs->count; i++, age *= KEEP) {
         double p = costs->starts[i].processes, y = costs->starts[i].ready_s;
         double off_s = fabs(y - costs->start_s - costs->process_s * p);
-        double noise_s = costs->starts[i].noise_s;
-        double weight = age * fmin(1.0, ACCIDENT_S / off_s) / (noise_s * noise_s);
+        double noise_s = costs->starts[i].noise_s, accident_s = fmax(ACCIDENT_S, noise_s);
+        double weight = age * fmin(1.0, accident_s / off_s) / (noise_s * noise_s);
         a += weight;
         b += weight * p;
         d += weight * p * p;
