@@ -416,6 +416,7 @@ enum status round_program_check_attached(const struct round *round,
     const struct point *point = round->point;
     bool over_mps = point_over_mps(point);
     for (unsigned p = 0; p < point_processes(point); p++) {
+        round->result->unattached |= attached[p] != over_mps;
         if (attached[p] && !over_mps)
             return blame(round, p, STATUS_WORKER,
                          "is a client of the MPS daemon where MPS must be off: it must leave "

@@ -169,6 +169,7 @@ struct round_facts {
     double memory_bytes; /* of a GPU; 0: not known */
     unsigned threads;    /* of a process of a program, where those are too few; else 0 */
     bool unready;        /* its workers did not get ready */
+    bool unattached;     /* as in struct round_result */
 };
 
 static struct round_facts facts_of(const struct tune *tune, const struct point *point,
@@ -183,6 +184,7 @@ static struct round_facts facts_of(const struct tune *tune, const struct point *
         .memory_bytes = round->status == STATUS_OK ? memory_used(tune, point, round) : 0.0,
         .threads = round->threads_at_work,
         .unready = failed && !(round->ready_s > 0.0),
+        .unattached = round->unattached,
     };
 }
 
@@ -214,6 +216,7 @@ static void note_point(struct tune *tune, size_t index, enum tune_stage stage,
     seen.cpus = fmax(0.0, facts->cpus);
     seen.unready = facts->unready;
     seen.threads = facts->threads;
+    seen.unattached = facts->unattached;
     tune_keep_rate(tune, index, &seen);
     bool searched = tune->space.plan.points[index].goal.permille > 0;
     double value = searched ? seen.value : facts->value;

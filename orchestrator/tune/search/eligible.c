@@ -94,7 +94,8 @@ static bool has_worked(const struct tune_search *search, int axis, uint32_t valu
 }
 
 /* Whether what did not even start has one setting only that has never worked, and this one: more
- * processes than have worked are such a setting, too. */
+ * processes than have worked are such a setting, too. What is not a client of MPS fails for that
+ * alone. */
 static bool is_blamed(const struct tune_search *search, int axis, uint32_t value)
 {
     unsigned worked = tune_most_processes(search);
@@ -102,6 +103,8 @@ static bool is_blamed(const struct tune_search *search, int axis, uint32_t value
         size_t refused = search->refused[i];
         const uint32_t *axes = search->candidates[refused].axes;
         unsigned others = search->candidates[refused].processes > worked;
+        if (search->states[refused].seen.unattached && axis == TUNE_AXIS_MPS && axes[axis] == value)
+            return true;
         if (!search->states[refused].seen.unready || axes[axis] != value)
             continue;
         for (int other = 0; other < TUNE_AXES; other++)

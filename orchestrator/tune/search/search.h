@@ -115,6 +115,7 @@ struct tune_observation {
     bool beaten;                            /* it holds less than the best: the value is a guess */
     bool overloaded;                        /* it does not keep up with the rate that is offered */
     bool unready;                           /* TUNE_FAILED: its workers did not get ready */
+    bool unattached;  /* TUNE_FAILED: it was, or was not, a client of MPS against its layout */
     unsigned threads; /* and a process of the program has no more than those; 0: not known */
     bool crowded;     /* TUNE_INFEASIBLE: over MPS the driver had no room for another client */
     bool full;        /* TUNE_INFEASIBLE: there was too little memory */

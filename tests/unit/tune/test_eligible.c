@@ -172,6 +172,27 @@ static void test_a_crowd_that_did_not_start_does_not_rule_out_mps(void **state)
     assert_true(tune_has_dead_setting(rig.search, 2));
 }
 
+static void test_what_mps_does_not_serve_is_not_tried_over_it(void **state)
+{
+    (void)state;
+    struct tune_candidate space[] = {
+        {.processes = 1, .threads = 1},
+        {.processes = 16, .threads = 4, .axes = {[TUNE_AXIS_MPS] = 1}},
+        {.processes = 2, .threads = 1, .axes = {[TUNE_AXIS_MPS] = 1}},
+        {.processes = 16, .threads = 4},
+    };
+    const struct tune_observation apart = {.outcome = TUNE_FAILED, .unattached = true};
+    struct tune_rules rules = rig_rules;
+    rules.program = true;
+    rig_take_space(space, sizeof space / sizeof *space);
+    rig_begin(&rules);
+    rig_look(0, 100.0, 0.01, 0.0, false);
+    tune_search_note(rig.search, 1, &apart);
+    assert_true(tune_has_dead_setting(rig.search, 2));
+    /* Nothing is known of as many workers without it. */
+    assert_false(tune_has_dead_setting(rig.search, 3));
+}
+
 static void test_a_setting_that_never_works_is_given_up(void **state)
 {
     (void)state;
@@ -290,6 +311,7 @@ int main(void)
         cmocka_unit_test_teardown(test_more_threads_than_a_program_has_are_not_tried, rig_end),
         cmocka_unit_test_teardown(test_processes_that_lacked_threads_had_room, rig_end),
         cmocka_unit_test_teardown(test_a_crowd_that_did_not_start_does_not_rule_out_mps, rig_end),
+        cmocka_unit_test_teardown(test_what_mps_does_not_serve_is_not_tried_over_it, rig_end),
         cmocka_unit_test_teardown(test_a_setting_that_never_works_is_given_up, rig_end),
         cmocka_unit_test_teardown(test_nothing_that_works_is_no_winner, rig_end),
         cmocka_unit_test_teardown(test_first_failures_do_not_close_the_space, rig_end),
