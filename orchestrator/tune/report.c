@@ -348,23 +348,35 @@ static void print_unfinished(const json_t *record, const char *objective)
     putchar('\n');
 }
 
+static void print_most(const struct tune *tune, enum option_id option, const char *what,
+                       unsigned has, unsigned most, unsigned limit)
+{
+    if (has > 1 && has == most && most < limit && !options_is_given(tune->campaign.options, option))
+        printf("it has the most %s that are searched: --%s %u may find a better one\n", what,
+               option_table[option].name, 2 * most < limit ? 2 * most : limit);
+}
+
 /* A program's best layout at the border of what is searched: there may be better ones beyond it,
  * unless MPS has no more clients. */
 static void print_border(const struct tune *tune, const json_t *winner)
 {
     const struct tune_space *space = &tune->space;
     const struct point *best = &space->plan.points[integer_at(winner, "point")];
-    unsigned most = 0, limit = point_over_mps(best) ? space->clients : LAYOUT_MOST_WORKERS;
-    for (size_t i = 0; i < space->candidates; i++)
-        if (point_over_mps(&space->plan.points[i]) == point_over_mps(best))
-            most = space->plan.points[i].processes > most ? space->plan.points[i].processes : most;
-    if (!point_is_program(best) || best->processes < most || most >= limit ||
-        options_is_given(tune->campaign.options, OPTION_MAX_PROCESSES) ||
-        options_is_given(tune->campaign.options, OPTION_LAYOUT))
+    unsigned processes = 0, threads = 0;
+    if (!point_is_program(best) || options_is_given(tune->campaign.options, OPTION_LAYOUT))
         return;
-    printf(
-        "it has the most processes that are searched: --max-processes %u may find a better one\n",
-        2 * most < limit ? 2 * most : limit);
+    for (size_t i = 0; i < space->candidates; i++) {
+        const struct point *point = &space->plan.points[i];
+        if (point_over_mps(point) != point_over_mps(best))
+            continue;
+        processes = point->processes > processes ? point->processes : processes;
+        if (point->processes == best->processes)
+            threads = point->threads > threads ? point->threads : threads;
+    }
+    print_most(tune, OPTION_MAX_PROCESSES, "processes", best->processes, processes,
+               point_over_mps(best) ? space->clients : LAYOUT_MOST_WORKERS);
+    print_most(tune, OPTION_MAX_THREADS, "threads", best->threads, threads,
+               LAYOUT_MOST_WORKERS * best->threads / point_workers(best));
 }
 
 static void print_winner(const struct tune *tune, double limit_us)

@@ -123,7 +123,7 @@ END
   done
 }
 
-# It only waits: each process more does as much again.
+# It only waits: each worker more does as much again.
 reaches_the_border() {
   rm -f r.jsonl
   expect 0 "$MPSWEEP" tune --device emulated -q --budget 15s -o r.jsonl --server \
@@ -134,12 +134,12 @@ reaches_the_border() {
   [ -x "$MPSWEEP_BUILD_DIR/mpsweep-load" ] || skip "no libcurl here"
   at_border() {
     reaches_the_border &&
-      grep -qE '^it has the most processes that are searched: --max-processes [0-9]+ may find a better one$' out
+      grep -qE '^it has the most (threads|processes) that are searched: --max-\1 [0-9]+ may' out
   }
   judged at_border
   # Limits that were given are those.
-  reaches_the_border --max-processes 2
-  absent 'it has the most processes' out
+  reaches_the_border --max-processes 2 --max-threads 4
+  absent 'it has the most' out
 }
 
 @test "a limit that no layout holds" {
