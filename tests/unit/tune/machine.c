@@ -7,11 +7,15 @@
 
 #include "job/options.h"
 #include "orchestrator/calibrate/run.h"
+#include "orchestrator/campaign/estimate.h"
 #include "orchestrator/plan/turns.h"
 #include "tests/unit/tune/chance.h"
 
 /* On an H200. */
 #define CALIBRATION_S 10.4
+
+/* By how much starts of a program differ. */
+#define START_NOISE 0.03
 
 /* What a start that is refused takes beside that of one that works, on an H100. */
 #define REFUSED_S 2.5
@@ -90,6 +94,48 @@ static double allowed_ips(const struct tune_truth *truth, const struct point *po
     return late || busy ? 0.0 : tune_truth_ips(truth, point);
 }
 
+/* A program's first start reads files that the others find in memory. */
+static double start_seconds(const struct tune_truth *truth, const struct point *point,
+                            const struct tune_trial *trial)
+{
+    const struct tune_costs *costs = &truth->costs;
+    double seconds = fmax(costs->start_s + costs->process_s * point->processes,
+                          tune_load_seconds(costs, point->processes, point->threads));
+    uint64_t of_set = UINT64_C(0x57a7) + trial->sets;
+    random_next(&of_set);
+    if (!truth->family->program)
+        return seconds;
+    return seconds * (trial->sets == 0 ? truth->cold : 1.0) *
+           exp(START_NOISE * chance_normal(&of_set));
+}
+
+/* As in orchestrator/tune/pace.c, as are the next two: how long a start may take before a window
+ * that costs so much. */
+static double spare_seconds(const struct tune_truth *truth, double cost, bool fresh, bool starts,
+                            const struct tune_trial *trial)
+{
+    double left_s = trial->budget_s - trial->seconds;
+    bool looks = truth->family->program && trial->search && !fresh && trial->sets > 0;
+    return left_s - cost -
+           (looks ? tune_search_reserve_s(trial->search, left_s, &trial->costs, starts) : 0.0);
+}
+
+static double expected_seconds(const struct point *point, const struct tune_trial *trial)
+{
+    const struct tune_costs *costs = &trial->costs;
+    return fmax(costs->start_s + costs->process_s * point->processes,
+                tune_load_seconds(costs, point->processes, point->threads));
+}
+
+static void learn_start(const struct tune_truth *truth, const struct point *point, double seconds,
+                        struct tune_trial *trial)
+{
+    start_costs_learn(&trial->starts, point->processes, seconds);
+    trial->costs.start_s = trial->starts.start_s;
+    trial->costs.process_s = trial->starts.process_s;
+    trial->costs.load_s = truth->costs.load_s;
+}
+
 void tune_trial_measure(const struct tune_truth *truth, const struct tune_space *space,
                         const struct tune_batch *batch, uint64_t *random, struct tune_trial *trial,
                         tune_trial_note *note, void *context)
@@ -121,16 +167,22 @@ void tune_trial_measure(const struct tune_truth *truth, const struct tune_space 
         double cost = costs->point_s + window_s;
         bool starts =
             !trial->crew || (turns[i].starts && !(waits && turns_serves(trial->crew, point)));
-        if (starts)
-            cost += costs->start_s + costs->process_s * point->processes;
-        if (starts)
-            trial->crew = point;
-        if (trial->seconds + cost > trial->budget_s) {
+        double start_s = starts ? start_seconds(truth, point, trial) : 0.0;
+        double spare_s = spare_seconds(truth, cost, batch->fresh, starts, trial);
+        trial->crew = starts ? point : trial->crew;
+        if (start_s > spare_s) {
+            /* A program that is not ready in time has cost it, unless that was expected. */
+            bool waited = batch->fresh || expected_seconds(point, trial) <= spare_s;
+            if (truth->family->program && waited)
+                trial->seconds += fmax(spare_s, 0.0);
             trial->crew = NULL;
             continue;
         }
+        cost += start_s;
         trial->seconds += cost;
         trial->sets += starts;
+        if (starts && truth->family->program)
+            learn_start(truth, point, start_s, trial);
         tune_truth_look(truth, point, window_s, trial->sets, random, &seen);
         if (seen.outcome == TUNE_INFEASIBLE) {
             trial->seconds = fmin(trial->seconds + REFUSED_S, trial->budget_s);
@@ -231,6 +283,13 @@ enum status tune_trial_run(const struct tune_truth *truth, const struct tune_spa
     trial->seconds = trial->best_measured_ips = 0.0;
     trial->sets = 0;
     trial->crew = NULL;
+    trial->costs = truth->costs;
+    if (truth->family->program) {
+        start_costs_init(ESTIMATE_START_S, ESTIMATE_START_PROCESS_S, &trial->starts);
+        trial->costs.start_s = ESTIMATE_START_S;
+        trial->costs.process_s = ESTIMATE_START_PROCESS_S;
+        trial->costs.load_s = 0.0;
+    }
     if (trial->guided) {
         tune_truth_calibrate(truth, seed, &space->plan.points[0], &calibration);
         trial->seconds = truth->calibration_s;
@@ -250,7 +309,7 @@ enum status tune_trial_run(const struct tune_truth *truth, const struct tune_spa
     while (status == STATUS_OK) {
         tune_search_hold(tuning.search,
                          trial->crew ? (size_t)(trial->crew - space->plan.points) : TUNE_NO_POINT);
-        tune_search_next(tuning.search, trial->budget_s - trial->seconds, &truth->costs, &batch);
+        tune_search_next(tuning.search, trial->budget_s - trial->seconds, &trial->costs, &batch);
         if (batch.count == 0)
             break;
         tune_trial_measure(truth, space, &batch, &random, trial, note_tuned, &tuning);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "explain/calibration.h"
+#include "orchestrator/tune/search/costs.h"
 #include "orchestrator/tune/space.h"
 #include "tests/unit/tune/machine_service.h"
 #include "tests/unit/tune/machine_soft.h"
@@ -25,6 +26,7 @@ struct tune_truth {
     struct tune_costs costs;
     bool may_ignore_threads; /* as in struct tune_rules */
     double calibration_s;
+    double cold; /* how often longer the first start of a program takes than a later one */
     unsigned
         kernels; /* of an iteration, and what it copies each way; 0: those of the default job */
     size_t bytes;
@@ -90,6 +92,8 @@ struct tune_trial {
     double best_measured_ips, equal_most_ips, equal_least_ips;
     size_t space, measured;
     unsigned sets;            /* of processes that were started */
+    struct start_costs starts; /* of a program, as far as they have shown what they cost */
+    struct tune_costs costs;
     const struct point *crew; /* that wait for the next look; NULL: none do */
     double seconds;
 };

@@ -40,13 +40,18 @@ static void service_make(unsigned seed, unsigned workload, struct tune_truth *ou
     };
     service.work_s = service.gpu_s *
                      chance_between(&random, works[workload].fills_low, works[workload].fills_high);
-    const struct tune_costs costs = {.point_s = 0.3,
-                                     .start_s = chance_between(&random, 1.0, 12.0),
-                                     .process_s = chance_between(&random, 0.05, 0.5)};
+    /* As trainings, generators of text and services in Python did on H200s with 16 CPUs. */
+    struct tune_costs costs = {.point_s = 0.3,
+                               .start_s = chance_between(&random, 1.0, 20.0),
+                               .process_s = chance_between(&random, 0.02, 0.1)};
+    costs.load_s = costs.start_s * chance_between(&random, 0.6, 1.4) / count;
     /* What a program or its command shows of its threads is mostly true. */
     bool ignores = chance_happens(&random, service.threads_most == 1 ? 0.8 : 0.1);
-    *out = (struct tune_truth){
-        .cpus = count, .costs = costs, .may_ignore_threads = ignores, .service = service};
+    *out = (struct tune_truth){.cpus = count,
+                               .costs = costs,
+                               .cold = chance_between(&random, 1.0, 1.4),
+                               .may_ignore_threads = ignores,
+                               .service = service};
 }
 
 static double service_ips(const struct tune_truth *machine, const struct point *point)
