@@ -289,7 +289,8 @@ static size_t contenders(const struct tune_search *search, size_t *out)
         const struct tune_state *state = &search->states[standing[i]];
         const struct tune_state *best = &search->states[standing[0]];
         bool breaks = tune_breaks(search, standing[i]) && tune_fits(search, standing[0]);
-        bool may = i < FINALS_COUNT || state->believed + FAR_BELOW * state->doubt >= best->believed;
+        bool may = i < FINALS_COUNT ||
+                   state->believed + FAR_BELOW * state->doubt >= best->believed - TUNE_SAME;
         bool settled = i > 0 && is_settled(search, standing[0], standing[i]);
         if (!state->dropped && !breaks && !settled && (may || state->rounds == 1))
             out[count++] = standing[i];
