@@ -197,6 +197,10 @@ bool tune_heeds_threads(const struct tune *tune, const struct point *point);
 /* Makes tune->record from what is known; STATUS_MEMORY is the only error. */
 enum status tune_make_record(struct tune *tune);
 
+/* Returns the point that stands for a naive layout: its own, or where that was not measured threads
+ * over MPS, which serve the same. */
+size_t tune_naive_point(const struct tune *tune, size_t naive);
+
 /* Returns the array of the layouts that are as good, or NULL; earlier versions named it a tie. */
 const json_t *tune_record_equals(const json_t *record);
 

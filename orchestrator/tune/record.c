@@ -87,11 +87,25 @@ static json_t *winner_object(const struct tune *tune, const struct tune_judgemen
     return object;
 }
 
+size_t tune_naive_point(const struct tune *tune, size_t naive)
+{
+    size_t own = tune->space.naive[naive].point;
+    const struct plan *plan = &tune->space.plan;
+    struct point twin = plan->points[own];
+    if (tune->campaign.records[own] || twin.layout != LAYOUT_THREADS)
+        return own;
+    twin.layout = LAYOUT_THREADS_MPS;
+    for (size_t i = 0; i < plan->count; i++)
+        if (tune->campaign.records[i] && point_equal(&plan->points[i], &twin))
+            return i;
+    return own;
+}
+
 static json_t *naive_array(const struct tune *tune)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < tune->space.naive_count; i++) {
-        size_t point = tune->space.naive[i].point;
+        size_t point = tune_naive_point(tune, i);
         json_t *object = summary_of(tune, point);
         const json_t *record = record_of(tune, point);
         json_add(object, json_pack("{s:s, s:s}", "layout", tune->space.naive[i].name, "status",

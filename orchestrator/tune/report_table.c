@@ -74,7 +74,7 @@ void tune_print_table(const struct tune *tune)
     if (margin && json_array_size(equal) == 0)
         least |= add_row(&table, tune, "next", (size_t)integer_at(margin, "over"), best);
     for (size_t i = 0; i < tune->space.naive_count; i++)
-        least |= add_row(&table, tune, tune->space.naive[i].name, tune->space.naive[i].point, best);
+        least |= add_row(&table, tune, tune->space.naive[i].name, tune_naive_point(tune, i), best);
     columns_print(stdout, &table, 0);
     if (least)
         puts("≥: looked at in short, it holds at least that rate");

@@ -183,9 +183,43 @@ static bool is_plainer(const struct tune_search *search, size_t one, size_t othe
                         tune_in_flight(&search->candidates[other]);
 }
 
-/* Until something of a program works: one worker alone, since how long a start takes is not known
- * yet, nor whether the program has the threads of others; then what differs from all that failed,
- * in as little as can be. False: nothing does. */
+/* Processes over MPS of a program's first start. */
+#define FIRST_CREW 4
+
+/* Whether a layout has all settings of the plainest one, but more processes, over MPS. */
+static bool is_first_crew(const struct tune_search *search, size_t plainest, size_t point)
+{
+    const struct tune_candidate *one = &search->candidates[point];
+    const struct tune_candidate *plain = &search->candidates[plainest];
+    bool same = one->axes[TUNE_AXIS_MPS] && one->threads == plain->threads &&
+                one->streams == plain->streams && one->share == plain->share;
+    for (int axis = 0; axis < TUNE_AXES; axis++)
+        same &= axis == TUNE_AXIS_MPS || one->axes[axis] == plain->axes[axis];
+    return same && one->processes <= FIRST_CREW && !one->excluded && !one->outside;
+}
+
+/* A few processes, where nothing has failed yet: their start takes hardly longer than that of one,
+ * and they serve one and two as well. With few hardware queues, which find room. */
+static size_t first_crew(const struct tune_search *search, size_t plainest)
+{
+    const struct tune_rules *rules = &search->rules;
+    const struct tune_candidate *best = &search->candidates[plainest];
+    if (search->refused_count > 0 || rules->server || rules->names_processes ||
+        rules->max_cpus > 0.0)
+        return plainest;
+    for (size_t i = 0; i < search->count; i++) {
+        const struct tune_candidate *one = &search->candidates[i];
+        if (is_first_crew(search, plainest, i) &&
+            (one->processes > best->processes ||
+             (one->processes == best->processes && one->connections < best->connections)))
+            best = one;
+    }
+    return (size_t)(best - search->candidates);
+}
+
+/* Until something of a program works: few workers, since how long a start takes is not known yet,
+ * nor whether the program has the threads of others; then what differs from all that failed, in as
+ * little as can be. False: nothing does. */
 static bool add_first(const struct tune_search *search, struct tune_batch *batch)
 {
     size_t first = TUNE_NO_POINT;
@@ -195,7 +229,7 @@ static bool add_first(const struct tune_search *search, struct tune_batch *batch
             (first == TUNE_NO_POINT || is_plainer(search, i, first)))
             first = i;
     if (first != TUNE_NO_POINT)
-        tune_add(batch, first, search->look_s);
+        tune_add(batch, first_crew(search, first), search->look_s);
     return batch->count > 0;
 }
 
