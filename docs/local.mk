@@ -128,6 +128,24 @@ dist_results_DATA = \
     docs/results/h200-tune-60s-bert-2.jsonl \
     docs/results/h200-tune-90s-compiled.jsonl \
     docs/results/h200-tune-90s-generate-2.jsonl \
+    docs/results/h200-tune-60s-generate-one.jsonl \
+    docs/results/h200-tune-60s-jax-one.jsonl \
+    docs/results/h200-tune-60s-conv-one.jsonl \
+    docs/results/h200-tune-60s-bert-one.jsonl \
+    docs/results/h200-tune-60s-conv-four-before.jsonl \
+    docs/results/h200-tune-60s-generate-four.jsonl \
+    docs/results/h200-tune-60s-jax-four.jsonl \
+    docs/results/h200-tune-60s-conv-four.jsonl \
+    docs/results/h200-tune-60s-bert-four.jsonl \
+    docs/results/h200-tune-60s-train-four.jsonl \
+    docs/results/h200-tune-90s-generate-four.jsonl \
+    docs/results/h200-tune-90s-jax-four.jsonl \
+    docs/results/h200-tune-90s-conv-four.jsonl \
+    docs/results/h200-tune-90s-bert-four.jsonl \
+    docs/results/h200-pools-near-each.jsonl \
+    docs/results/h200-pools-near-part.jsonl \
+    docs/results/h200-pools-none-each.jsonl \
+    docs/results/h200-pools-none-part.jsonl \
     docs/results/h200-tune-60s-generate-before.jsonl \
     docs/results/h200-tune-60s-guided-1.jsonl \
     docs/results/h200-tune-60s-guided-2.jsonl \
