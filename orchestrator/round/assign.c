@@ -10,8 +10,8 @@
  * short enough for any work. */
 #define FIXED_SLICE_NS (20 * NS_PER_US)
 
-/* How many threads each OpenMP pool of a program has: what the user has set, or its worker's part of
- * the CPUs. By itself a pool has one for each CPU in sight, which spins while it waits: several
+/* How many threads each OpenMP pool of a program has: what the user has set, or its worker's part
+ * of the CPUs. By itself a pool has one for each CPU in sight, which spins while it waits: several
  * processes that share CPUs spend most of their time on that. */
 static unsigned openmp_threads(const struct round *round, uint64_t (*masks)[BIND_WORDS],
                                unsigned workers)
