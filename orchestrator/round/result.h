@@ -140,7 +140,7 @@ struct round_result {
     /* How long after its first call a program ceased to repeat itself; 0: it did not cease. */
     uint64_t lost_ns;
     unsigned threads_at_work; /* of a process of a program, where those are too few; else 0 */
-    bool unattached; /* a process of a program is an MPS client or not, unlike its layout */
+    bool unattached; /* a process of a program is not an MPS client as its layout demands */
     /* From the first spawn, or the assignment, until all workers were ready, or, where threads are
      * lacking, those that there are; 0: never. */
     double ready_s;
