@@ -540,6 +540,22 @@ def stories(rate):
         forever(rate, story)
 
 
+def photos(rate):
+    """Convolutions, and photos that a pool of OpenMP copies into pinned memory."""
+    import torch
+    widths = [3] + 5 * [64] + 7 * [128] + 7 * [256]
+    model = torch.nn.Sequential(*[torch.nn.Sequential(
+        torch.nn.Conv2d(width, after, 3, 1 if after == width else 2, 1), torch.nn.ReLU())
+        for width, after in zip(widths, widths[1:])]).cuda().half()
+
+    def answer():
+        photo = torch.randint(0, 255, (8, 3, 224, 224), dtype=torch.uint8).pin_memory()
+        model(photo.to("cuda", non_blocking=True).half()).mean((1, 2, 3)).tolist()
+
+    with torch.inference_mode():
+        forever(rate, answer)
+
+
 def layers(torch, width):
     return torch.nn.Sequential(*[torch.nn.Sequential(
         torch.nn.Linear(width, width), torch.nn.ReLU()) for _ in range(8)]).cuda().half()
@@ -549,7 +565,7 @@ def main():
     programs = {function.__name__: function for function in (
         jax_batches, jax_texts, cupy_spectra, clusters, texts, batches, pool, stages, compiled,
         training, pinned, scaled, speech, images, pipeline, tokens, copies, engine, sizes, epochs,
-        experts, accumulated, checkpoints, fused, stories)}
+        experts, accumulated, checkpoints, fused, stories, photos)}
     programs[sys.argv[1]](Rate(sys.argv[2]))
 
 

@@ -94,3 +94,25 @@ counts_as() {
 @test "training that keeps checkpoints" { counts_as checkpoints torch; }
 @test "training whose last batch of a step has hardly more" { counts_as fused torch; }
 @test "many words for a short prompt" { counts_as stories torch; }
+@test "photos, which a pool of OpenMP copies into pinned memory" { counts_as photos torch; }
+
+# photos FILE: the rate of eight processes of it that are not bound.
+photos() {
+  expect 0 "$MPSWEEP" sweep --duration 2 --rounds 1 --precision 50 --timeout 120 -q -o "$1" -l processes+mps:8 \
+    --bind none -- env TMPDIR="$PWD" python3 "$MPSWEEP_SOURCE_DIR/tests/gpu/frameworks.py" photos "$PWD/own" &&
+    jq -r 'select(.layout).throughput_ips' "$1"
+}
+
+@test "processes that share CPUs do not spend them on pools of OpenMP" {
+  local each part
+  real
+  python3 -c "import torch" 2>/dev/null || skip "no torch here"
+  [ "$(nproc)" -ge 8 ] || skip "fewer than 8 CPUs here"
+  export PYTHONDONTWRITEBYTECODE=1
+  unset OMP_NUM_THREADS
+  part=$(photos part.jsonl)
+  # As PyTorch has it by itself.
+  each=$(OMP_NUM_THREADS=$(nproc) photos each.jsonl)
+  echo "# a thread for each CPU $each/s, its part $part/s" >&3
+  jq -en "$part > 2 * $each"
+}
