@@ -44,10 +44,16 @@ stalled() {
   stalled '.iterations == 60' --iterations 30 -l processes:2
 }
 
-@test "a step of a search in which a worker stood still is repeated" {
+# On a busy computer call 200 is one of a later step, of which it may be the whole window.
+repeats_a_step() {
+  rm -f r.jsonl
   MPSWEEP_EMULATED_FAULT='cuStreamSynchronize#200=slow:3000@0' expect 0 "$MPSWEEP" sweep "${STALL[@]}" \
-    --warmup 0.02 --kernels 20 --duration 0.5 --rate max-under-p99=1s -l threads:1
-  points 'all(.rate.search | length > 0 and all(.p99_us < 3e6))' r.jsonl
+    --warmup 0.02 --kernels 20 --duration 0.5 --rate max-under-p99=1s -l threads:1 &&
+    points 'all(.rate.search | length > 0 and all(.p99_us < 3e6))' r.jsonl
+}
+
+@test "a step of a search in which a worker stood still is repeated" {
+  judged repeats_a_step
 }
 
 # freeze SECONDS PID...: stops processes that long.
