@@ -94,13 +94,18 @@ static double allowed_ips(const struct tune_truth *truth, const struct point *po
     return late || busy ? 0.0 : tune_truth_ips(truth, point);
 }
 
+/* By costs, true or expected ones. */
+static double start_by(const struct tune_costs *costs, const struct point *point)
+{
+    return fmax(costs->start_s + costs->process_s * point->processes,
+                tune_load_seconds(costs, point->processes, point->threads));
+}
+
 /* A program's first start reads files that the others find in memory. */
 static double start_seconds(const struct tune_truth *truth, const struct point *point,
                             const struct tune_trial *trial)
 {
-    const struct tune_costs *costs = &truth->costs;
-    double seconds = fmax(costs->start_s + costs->process_s * point->processes,
-                          tune_load_seconds(costs, point->processes, point->threads));
+    double seconds = start_by(&truth->costs, point);
     uint64_t of_set = UINT64_C(0x57a7) + trial->sets;
     random_next(&of_set);
     if (!truth->family->program)
@@ -109,7 +114,7 @@ static double start_seconds(const struct tune_truth *truth, const struct point *
            exp(START_NOISE * chance_normal(&of_set));
 }
 
-/* As in orchestrator/tune/pace.c, as are the next two: how long a start may take before a window
+/* As in orchestrator/tune/pace.c, as is the next one: how long a start may take before a window
  * that costs so much. */
 static double spare_seconds(const struct tune_truth *truth, double cost, bool fresh, bool starts,
                             const struct tune_trial *trial)
@@ -118,13 +123,6 @@ static double spare_seconds(const struct tune_truth *truth, double cost, bool fr
     bool looks = truth->family->program && trial->search && !fresh && trial->sets > 0;
     return left_s - cost -
            (looks ? tune_search_reserve_s(trial->search, left_s, &trial->costs, starts) : 0.0);
-}
-
-static double expected_seconds(const struct point *point, const struct tune_trial *trial)
-{
-    const struct tune_costs *costs = &trial->costs;
-    return fmax(costs->start_s + costs->process_s * point->processes,
-                tune_load_seconds(costs, point->processes, point->threads));
 }
 
 static void learn_start(const struct tune_truth *truth, const struct point *point, double seconds,
@@ -172,7 +170,7 @@ void tune_trial_measure(const struct tune_truth *truth, const struct tune_space 
         trial->crew = starts ? point : trial->crew;
         if (start_s > spare_s) {
             /* A program that is not ready in time has cost it, unless that was expected. */
-            bool waited = batch->fresh || expected_seconds(point, trial) <= spare_s;
+            bool waited = batch->fresh || start_by(&trial->costs, point) <= spare_s;
             if (truth->family->program && waited)
                 trial->seconds += fmax(spare_s, 0.0);
             trial->crew = NULL;

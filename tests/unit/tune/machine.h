@@ -91,7 +91,7 @@ struct tune_trial {
      * reported as equal, 0 without any. */
     double best_measured_ips, equal_most_ips, equal_least_ips;
     size_t space, measured;
-    unsigned sets;            /* of processes that were started */
+    unsigned sets;             /* of processes that were started */
     struct start_costs starts; /* of a program, as far as they have shown what they cost */
     struct tune_costs costs;
     const struct point *crew; /* that wait for the next look; NULL: none do */
