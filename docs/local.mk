@@ -140,6 +140,13 @@ dist_results_DATA = \
     docs/results/h200-tune-60s-train-four.jsonl \
     docs/results/h200-tune-90s-generate-four.jsonl \
     docs/results/h200-tune-90s-jax-four.jsonl \
+    docs/results/h200-tune-90s-rl-before.jsonl \
+    docs/results/h200-tune-90s-rl.jsonl \
+    docs/results/h200-tune-90s-jax-awake.jsonl \
+    docs/results/h200-tune-90s-bert-awake.jsonl \
+    docs/results/h200-tune-90s-rl-2.jsonl \
+    docs/results/h200-tune-90s-jax-awake-2.jsonl \
+    docs/results/h200-tune-90s-bert-awake-2.jsonl \
     docs/results/h200-tune-90s-conv-four.jsonl \
     docs/results/h200-tune-90s-bert-four.jsonl \
     docs/results/h200-pools-near-each.jsonl \

@@ -226,6 +226,7 @@ static enum status make_search(struct tune *tune)
     /* On one GPU of several the CPUs are one share of all, and nothing is there for comparison. */
     struct tune_rules rules = tune->rules;
     rules.max_cpus /= tune->space.gpus;
+    rules.cpus = tune->space.cpus;
     rules.trusted = tune->space.gpus > 1;
     size_t count = tune->space.gpus > 1 ? tune->space.candidates : tune->space.plan.count;
     enum status status = tune_search_new(candidates, count, &rules, &tune->search);

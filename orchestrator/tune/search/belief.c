@@ -34,9 +34,15 @@
 #define KNEE_AT_A_SERVER 2.0
 #define KNEE_SHARPNESS 2.0
 
-/* What measurements may show these to be, as multiples; and how unlikely each doubling is. */
+/* A program's thread that uses a CPU for this much of the time waits awake: more such threads than
+ * CPUs do no more together. */
+#define AWAKE_CPUS 0.8
+
+/* What measurements may show these to be, as multiples; how unlikely each doubling is, and that
+ * threads which wait awake do more beyond the CPUs. */
 static const double knee_steps[] = {0.0625, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 16.0};
 #define KNEE_DOUBT 0.2
+#define CROWD_DOUBT 0.5
 
 /* Steps of a number feature and of a class, in the unit of distances. */
 #define NUMBER_STEP 0.25
@@ -78,9 +84,10 @@ static bool axis_varies(const struct tune_search *search, int axis)
     return false;
 }
 
+/* Of a program nothing shows how many of them a layout keeps busy. */
 static double most_cpus(const struct tune_search *search)
 {
-    double most = 1.0;
+    double most = search->rules.program ? fmax(1.0, search->rules.cpus) : 1.0;
     for (size_t i = 0; i < search->count; i++)
         most = fmax(most, search->candidates[i].cpus);
     return most;
@@ -112,6 +119,8 @@ static double guess(const struct tune_search *search, const struct tune_knees *k
     double sharpness = search->rules.program ? KNEE_SHARPNESS : 1.0;
     double sum = 1.0 + pow(at_work / knees->all, sharpness) + pow(at_each / knees->each, sharpness);
     double rate = log(at_work) - log(sum) / sharpness;
+    double crowd = at_work / tune_streams_of(one) / knees->cpus;
+    rate -= log(fmax(1.0, crowd));
     if (search->rules.program && one->axes[TUNE_AXIS_BIND] == BIND_NONE)
         rate -= UNBOUND_COSTS;
     return search->rules.latency ? rate - log(tune_in_flight(one)) : rate;
@@ -149,7 +158,20 @@ static struct tune_knees first_knees(const struct tune_rules *rules)
     return (struct tune_knees){.all = rules->server ? KNEE_AT_SERVERS : KNEE_IN_FLIGHT,
                                .each = rules->server    ? KNEE_AT_A_SERVER
                                        : rules->program ? KNEE_OF_A_PROCESS
-                                                        : INFINITY};
+                                                        : INFINITY,
+                               .cpus = INFINITY};
+}
+
+/* The CPUs, if all that was seen of a program's single threads shows that they wait awake. */
+static double cpus_for_threads(const struct tune_search *search)
+{
+    double least = INFINITY;
+    for (size_t i = 0; i < search->known_count && !search->rules.server; i++) {
+        const struct tune_candidate *one = &search->candidates[search->known[i]];
+        if (one->threads == 1 && one->processes <= search->rules.cpus)
+            least = fmin(least, search->states[search->known[i]].seen.cpus / one->processes);
+    }
+    return isfinite(least) && least >= AWAKE_CPUS ? search->rules.cpus : INFINITY;
 }
 
 enum status tune_belief_init(const struct tune_search *search, enum tune_quantity quantity,
@@ -363,6 +385,19 @@ static double likelihood_of(const struct tune_search *search, enum tune_quantity
     return likelihood;
 }
 
+/* Takes these knees if they are likelier than what is `best` until now. */
+static void try_knees(struct tune_search *search, enum tune_quantity quantity,
+                      const struct tune_knees *knees, double doubt, double *best,
+                      struct gp_point *points)
+{
+    struct tune_belief *belief = &search->beliefs[quantity];
+    double likelihood = likelihood_of(search, quantity, &belief->hyper, knees, points) - doubt;
+    if (likelihood <= *best)
+        return;
+    *best = likelihood;
+    belief->knees = *knees;
+}
+
 /* The guess under which they are likeliest. */
 static void fit_guess(struct tune_search *search, enum tune_quantity quantity,
                       struct gp_point *points)
@@ -370,17 +405,17 @@ static void fit_guess(struct tune_search *search, enum tune_quantity quantity,
     static const size_t steps = sizeof knee_steps / sizeof *knee_steps;
     struct tune_belief *belief = &search->beliefs[quantity];
     const struct tune_knees first = first_knees(&search->rules);
+    const double cpus = cpus_for_threads(search);
     double best = -INFINITY;
     for (size_t a = 0; a < steps; a++) {
         for (size_t e = 0; e < steps; e++) {
-            const struct tune_knees knees = {first.all * knee_steps[a], first.each * knee_steps[e]};
+            struct tune_knees knees = {first.all * knee_steps[a], first.each * knee_steps[e], cpus};
             double doubt = KNEE_DOUBT * (fabs(log2(knee_steps[a])) + fabs(log2(knee_steps[e])));
-            double likelihood =
-                likelihood_of(search, quantity, &belief->hyper, &knees, points) - doubt;
-            if (likelihood > best) {
-                best = likelihood;
-                belief->knees = knees;
-            }
+            try_knees(search, quantity, &knees, doubt, &best, points);
+            if (isinf(cpus))
+                continue;
+            knees.cpus = INFINITY;
+            try_knees(search, quantity, &knees, doubt + CROWD_DOUBT, &best, points);
         }
     }
     for (size_t i = 0; i < search->count; i++)

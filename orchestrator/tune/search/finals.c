@@ -30,8 +30,12 @@
 /* Finalists are chosen among this many. */
 #define FINALISTS_FROM 12
 
-/* Who is further below the best than that many standard deviations cannot be a finalist. */
+/* Who is further below the best than that many standard deviations cannot be a finalist, but for
+ * the second: a window that shows far too much of one layout would leave nothing to compare it
+ * with. Of a program, whose starts may be dear, it does at least this share of the least that the
+ * best has shown. */
 #define FAR_BELOW 2.0
+#define SECOND_LEAST 0.6
 
 /* Iterations that it takes to bound a 99th percentile from above: where they are independent, three
  * rounds of a third of them have bounds in nine of ten cases, as a window counts for about half as
@@ -278,19 +282,20 @@ static bool is_settled(const struct tune_search *search, size_t best, size_t poi
 }
 
 /* Those that may yet turn out to be the best, best first, and which do not surely break the
- * constraints; where all do, the nearest to it. One round alone rules nothing out, and nor does the
- * distance rule out the second: a window that shows far too much of one layout would leave nothing
- * to compare it with. */
+ * constraints; where all do, the nearest to it. One round alone rules nothing out. */
 static size_t contenders(const struct tune_search *search, size_t *out)
 {
     size_t standing[TUNE_LOOKS_MOST + 1], count = 0;
     size_t found = tune_stand(search, standing);
+    double shown = found > 0 ? tune_least_shown(search, standing[0]) : 0.0;
     for (size_t i = 0; i < found && count < TUNE_EQUAL_MOST; i++) {
         const struct tune_state *state = &search->states[standing[i]];
         const struct tune_state *best = &search->states[standing[0]];
         bool breaks = tune_breaks(search, standing[i]) && tune_fits(search, standing[0]);
-        bool may = i < FINALS_COUNT ||
-                   state->believed + FAR_BELOW * state->doubt >= best->believed - TUNE_SAME;
+        bool second = i < FINALS_COUNT &&
+                      !(search->rules.program && exp(state->believed) < SECOND_LEAST * shown);
+        bool may =
+            second || state->believed + FAR_BELOW * state->doubt >= best->believed - TUNE_SAME;
         bool settled = i > 0 && is_settled(search, standing[0], standing[i]);
         if (!state->dropped && !breaks && !settled && (may || state->rounds == 1))
             out[count++] = standing[i];
@@ -431,7 +436,8 @@ static void begin_dear_finals(struct tune_search *search, const size_t *points, 
         count--;
     count = fit_finals(search, points, count, &rounds);
     lengthen_windows(search, points, count, rounds);
-    search->finalists = count;
+    /* One that stands alone may have company once its rounds show less than its window. */
+    search->finalists = count == chosen && count < FINALS_COUNT ? FINALS_COUNT : count;
     search->cut |= count < chosen && count < FINALS_COUNT;
 }
 

@@ -48,6 +48,7 @@ enum tune_quantity { TUNE_VALUE, TUNE_P99, TUNE_CPUS, TUNE_QUANTITIES };
  * processes together and of one. */
 struct tune_knees {
     double all, each;
+    double cpus; /* threads that they have room for, which wait awake; INFINITY: others */
 };
 struct tune_belief {
     struct gp_point *points; /* of all candidates; NULL: the figure does not matter */
@@ -232,6 +233,9 @@ size_t tune_leaders(const struct tune_search *search, size_t *out, size_t most);
 /* Reports whether a point is surely less than the best, or surely about as good, by what
  * tune_stand() has set. */
 bool tune_is_told_apart(const struct tune_search *search, size_t best, size_t point);
+
+/* The least that its looks together or one of its rounds showed. */
+double tune_least_shown(const struct tune_search *search, size_t point);
 
 /* Reports whether the looks and the rounds of a program's layout are all below those of the best,
  * and leave it so little chance that it needs no further round. best may be TUNE_NO_POINT. */

@@ -303,6 +303,11 @@ static double extreme_of(const struct tune_state *state, double (*pick)(double, 
     return value;
 }
 
+double tune_least_shown(const struct tune_search *search, size_t point)
+{
+    return extreme_of(&search->states[point], fmin);
+}
+
 /* Looks and rounds agree: where a host has two levels, one window alone may be an accident. */
 bool tune_is_beaten(const struct tune_search *search, size_t best, size_t point)
 {

@@ -59,6 +59,7 @@ struct tune_candidate {
 
 struct tune_rules {
     double max_p99_us, max_cpus;        /* 0: no such constraint */
+    double cpus;                        /* that the workers may use */
     double window_s;                    /* of a first look */
     double final_s;                     /* of the finals */
     bool final_grows;                   /* a program's may be longer, to suit its start */

@@ -266,6 +266,7 @@ enum status tune_trial_run(const struct tune_truth *truth, const struct tune_spa
     const struct tune_rules base = {
         .max_p99_us = trial->max_p99_us,
         .max_cpus = trial->max_cpus,
+        .cpus = truth->cpus,
         .window_s = 0.25,
         .final_s = 1.0,
         .rounds_least = 3,

@@ -63,18 +63,20 @@ static double service_ips(const struct tune_truth *machine, const struct point *
         return 0.0;
     double host_s = service->host_s * (1.0 + service->hinder * log2(T));
     double alone_s = host_s + service->gpu_s;
-    double cpu_s = service->spins ? alone_s : host_s;
     double rates[] = {
         workers / alone_s,
         P / (service->held * host_s),
         1.0 / service->work_s,
-        service->cpus / cpu_s,
+        service->spins ? INFINITY : service->cpus / host_s,
         mps || P == 1.0 ? INFINITY : 1.0 / (service->gpu_s + service->slice_s),
     };
     double sum = 0.0;
     for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
         sum += pow(rates[i], -service->softness);
     double ips = pow(sum, -1.0 / service->softness);
+    /* Who waits awake has a CPU of its own until there are none left. */
+    if (service->spins)
+        ips = fmin(ips, service->cpus / alone_s);
     double busy = service->spins ? workers : ips * host_s;
     if (busy > service->cpus)
         ips /= 1.0 + service->waste * log2(busy / service->cpus);

@@ -144,6 +144,69 @@ static void test_a_beaten_finalist_leaves_its_time(void **state)
     assert_false(tune_is_beaten(rig.search, 0, 1));
 }
 
+/* A program's finalist that did far less than the best costs no start; it has one if a round shows
+ * that the window of the best was wrong. */
+static void test_a_far_finalist_costs_no_start(void **state)
+{
+    (void)state;
+    const struct tune_costs costs = {.point_s = 0.2, .start_s = 9.0};
+    struct tune_rules rules = rig_rules;
+    struct tune_batch batch;
+    rules.program = true;
+    rules.budget_s = 90.0;
+    rig_make_space();
+    for (size_t i = 0; i < rig.count; i++)
+        rig.space[i].excluded = i >= 2;
+    rig_begin(&rules);
+    tune_search_next(rig.search, 90.0, &costs, &batch);
+    rig_look(0, 473.0, 0.01, 1.0, false);
+    rig_look(1, 236.0, 0.01, 1.0, false);
+    rig.search->stage = TUNE_STAGE_FINAL;
+    tune_search_next(rig.search, 60.0, &costs, &batch);
+    assert_true(batch.count == 1 && batch.items[0].point == 0);
+    note_a_round(0, 150.0);
+    tune_search_next(rig.search, 50.0, &costs, &batch);
+    bool returns = false;
+    for (size_t i = 0; i < batch.count; i++)
+        returns |= batch.items[i].point == 1;
+    assert_true(returns);
+}
+
+/* Processes over MPS of the start after one of four, which had each so much of a CPU, of 16. */
+static unsigned second_crew(double cpus)
+{
+    static const unsigned counts[] = {1, 2, 4, 8, 16, 32, 48};
+    const struct tune_costs costs = {.point_s = 0.2, .start_s = 10.0, .load_s = 0.7};
+    struct tune_rules rules = rig_rules;
+    struct tune_batch batch;
+    rules.program = true;
+    rules.cpus = 16.0;
+    rig.count = sizeof counts / sizeof *counts;
+    for (size_t i = 0; i < rig.count; i++)
+        rig.space[i] = (struct tune_candidate){
+            .processes = counts[i], .threads = 1, .connections = 2, .axes = {[TUNE_AXIS_MPS] = 1}};
+    rig_begin(&rules);
+    tune_search_next(rig.search, 90.0, &costs, &batch);
+    assert_int_equal(counts[batch.items[0].point], 4);
+    const struct tune_observation seen = {
+        .value = 4.0, .ips = 4.0, .low = 3.98, .high = 4.02, .cpus = 4.0 * cpus};
+    tune_search_note(rig.search, batch.items[0].point, &seen);
+    tune_search_next(rig.search, 82.0, &costs, &batch);
+    assert_int_equal(batch.count, 1);
+    unsigned processes = counts[batch.items[0].point];
+    rig_end(NULL);
+    return processes;
+}
+
+/* More processes that wait awake than CPUs promise nothing; of those that sleep many may do more.
+ */
+static void test_processes_that_wait_awake_need_cpus(void **state)
+{
+    (void)state;
+    assert_int_equal(second_crew(0.97), 16);
+    assert_true(second_crew(0.3) > 16);
+}
+
 /* Rounds that leave open which of two is better ask for time for more of them. */
 static void test_what_is_open_takes_a_larger_budget(void **state)
 {
@@ -392,6 +455,8 @@ int main(void)
         cmocka_unit_test_teardown(test_threads_that_nothing_shows, rig_end),
         cmocka_unit_test_teardown(test_a_start_earns_its_cost, rig_end),
         cmocka_unit_test_teardown(test_a_beaten_finalist_leaves_its_time, rig_end),
+        cmocka_unit_test_teardown(test_a_far_finalist_costs_no_start, rig_end),
+        cmocka_unit_test_teardown(test_processes_that_wait_awake_need_cpus, rig_end),
         cmocka_unit_test_teardown(test_what_is_open_takes_a_larger_budget, rig_end),
         cmocka_unit_test_teardown(test_finalists_share_a_start, rig_end),
         cmocka_unit_test_teardown(test_a_start_has_one_share, rig_end),
