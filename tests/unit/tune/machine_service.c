@@ -74,7 +74,7 @@ static double service_ips(const struct tune_truth *machine, const struct point *
     for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
         sum += pow(rates[i], -service->softness);
     double ips = pow(sum, -1.0 / service->softness);
-    /* Who waits awake has a CPU of its own until there are none left. */
+    /* Workers that wait awake have a CPU each until there are none left. */
     if (service->spins)
         ips = fmin(ips, service->cpus / alone_s);
     double busy = service->spins ? workers : ips * host_s;
