@@ -106,26 +106,33 @@ static void note_a_round(size_t point, double value)
     tune_search_note_round(rig.search, point, value, &seen);
 }
 
-/* Where its look and its first round are below all that the best showed, and far below, a finalist
- * leaves its time to the windows of the best; it returns if a round of the best denies that. */
-static void test_a_beaten_finalist_leaves_its_time(void **state)
+/* The first batch of the finals of a program's two layouts, which a look each has shown. */
+static void begin_finals_of_two(double best, double other, const struct tune_costs *costs,
+                                struct tune_batch *batch)
 {
-    (void)state;
-    static const double looks[] = {473.0, 382.0}, first[] = {486.0, 396.0};
-    const struct tune_costs costs = {.point_s = 0.2, .start_s = 9.0};
     struct tune_rules rules = rig_rules;
-    struct tune_batch batch, alone;
     rules.program = rules.final_grows = true;
     rules.budget_s = 90.0;
     rig_make_space();
     for (size_t i = 0; i < rig.count; i++)
         rig.space[i].excluded = i >= 2;
     rig_begin(&rules);
-    tune_search_next(rig.search, 90.0, &costs, &batch);
-    for (size_t i = 0; i < 2; i++)
-        rig_look(i, looks[i], 0.01, 1.0, false);
+    tune_search_next(rig.search, 90.0, costs, batch);
+    rig_look(0, best, 0.01, 1.0, false);
+    rig_look(1, other, 0.01, 1.0, false);
     rig.search->stage = TUNE_STAGE_FINAL;
-    tune_search_next(rig.search, 60.0, &costs, &batch);
+    tune_search_next(rig.search, 60.0, costs, batch);
+}
+
+/* Where its look and its first round are below all that the best showed, and far below, a finalist
+ * leaves its time to the windows of the best; it returns if a round of the best denies that. */
+static void test_a_beaten_finalist_leaves_its_time(void **state)
+{
+    (void)state;
+    static const double first[] = {486.0, 396.0};
+    const struct tune_costs costs = {.point_s = 0.2, .start_s = 9.0};
+    struct tune_batch batch, alone;
+    begin_finals_of_two(473.0, 382.0, &costs, &batch);
     assert_int_equal(batch.count, 2);
     for (size_t i = 0; i < 2; i++)
         note_a_round(i, first[i]);
@@ -150,19 +157,8 @@ static void test_a_far_finalist_costs_no_start(void **state)
 {
     (void)state;
     const struct tune_costs costs = {.point_s = 0.2, .start_s = 9.0};
-    struct tune_rules rules = rig_rules;
     struct tune_batch batch;
-    rules.program = true;
-    rules.budget_s = 90.0;
-    rig_make_space();
-    for (size_t i = 0; i < rig.count; i++)
-        rig.space[i].excluded = i >= 2;
-    rig_begin(&rules);
-    tune_search_next(rig.search, 90.0, &costs, &batch);
-    rig_look(0, 473.0, 0.01, 1.0, false);
-    rig_look(1, 236.0, 0.01, 1.0, false);
-    rig.search->stage = TUNE_STAGE_FINAL;
-    tune_search_next(rig.search, 60.0, &costs, &batch);
+    begin_finals_of_two(473.0, 236.0, &costs, &batch);
     assert_true(batch.count == 1 && batch.items[0].point == 0);
     note_a_round(0, 150.0);
     tune_search_next(rig.search, 50.0, &costs, &batch);
