@@ -392,7 +392,7 @@ static void try_knees(struct tune_search *search, enum tune_quantity quantity,
 {
     struct tune_belief *belief = &search->beliefs[quantity];
     double likelihood = likelihood_of(search, quantity, &belief->hyper, knees, points) - doubt;
-    if (likelihood <= *best)
+    if (!(likelihood > *best))
         return;
     *best = likelihood;
     belief->knees = *knees;

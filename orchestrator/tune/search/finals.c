@@ -32,8 +32,8 @@
 
 /* Who is further below the best than that many standard deviations cannot be a finalist, but for
  * the second: a window that shows far too much of one layout would leave nothing to compare it
- * with. Of a program, whose starts may be dear, it does at least this share of the least that the
- * best has shown. */
+ * with. The second of a program, whose starts may be dear, has to do this share of the least that
+ * the best has shown. */
 #define FAR_BELOW 2.0
 #define SECOND_LEAST 0.6
 

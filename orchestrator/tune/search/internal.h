@@ -48,7 +48,9 @@ enum tune_quantity { TUNE_VALUE, TUNE_P99, TUNE_CPUS, TUNE_QUANTITIES };
  * processes together and of one. */
 struct tune_knees {
     double all, each;
-    double cpus; /* threads that they have room for, which wait awake; INFINITY: others */
+    /* The CPUs, where each thread keeps one busy: more threads at work than that do no more.
+     * INFINITY: they sleep while they wait, or nothing was seen of it. */
+    double cpus;
 };
 struct tune_belief {
     struct gp_point *points; /* of all candidates; NULL: the figure does not matter */
